@@ -98,7 +98,7 @@ class TFWord2Vec(Word2Vec):
         progress: bool | None = None,
         schedule: str | None = None,
         reproducible: bool = False,
-        optimizer: str = default_of("optimizer"),
+        optimizer: str | None = None,
         freeze: str | None = None,
         weights: Iterable[float] | None = None,
         validation: Any = None,

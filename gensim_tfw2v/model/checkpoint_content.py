@@ -19,6 +19,7 @@ from gensim_tfw2v.model.server_vectors import make_server_matrices
 from gensim_tfw2v.model.tables import matrix_of, set_matrix
 from gensim_tfw2v.placement.contract import TABLES, RemoteMatrix
 from gensim_tfw2v.placement.row_states import STATE_SUFFIX
+from gensim_tfw2v.steps.settings import SGD
 
 _PLAIN = (str, int, float, bool, type(None))
 _OF_WORDS = "word."  # prefix of the names of arrays with one value a word, such as counts
@@ -33,6 +34,7 @@ _FIXED = {
     **dict.fromkeys(_FIXED_OF_GENSIM),
     # A checkpoint that is older than an argument was written with its default.
     **{argument.name: argument.default for argument in OWN_ARGUMENTS if argument.is_fixed_in_training},
+    "optimizer": SGD,  # which was the only one
 }
 
 
@@ -116,8 +118,13 @@ def states_in(names: Container[str], array: Callable[[str], Float32Array]) -> di
 
 
 def check_same(model: Word2Vec, checkpoint: Checkpoint) -> None:
-    """Raise ValueError that names the first setting in which a model differs from that of a checkpoint."""
+    """Raise ValueError that names the first setting in which a model differs from that of a checkpoint.
+
+    A model whose optimizer was to be chosen gets the checkpoint's.
+    """
     before = checkpoint.content["model"]
+    if model.optimizer is None:
+        model.optimizer = before.get("optimizer", _FIXED["optimizer"])
     for name, default in _FIXED.items():
         if getattr(model, name) != before.get(name, default):
             raise ValueError(

@@ -13,6 +13,7 @@ from gensim_tfw2v.files.models import missing_explained
 from gensim_tfw2v.model.arguments import own_defaults
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 from gensim_tfw2v.model.results import results_before_training
+from gensim_tfw2v.steps.settings import SGD
 
 _Model = TypeVar("_Model")
 
@@ -27,7 +28,8 @@ def saved_state(model: Word2Vec) -> dict[str, Any]:
 
 def restored_state(state: dict[str, Any]) -> dict[str, Any]:
     """Return the state of a model that was saved by this class, an earlier version of it, or gensim's own."""
-    return {**own_defaults(), **results_before_training(), **state}
+    # Models of gensim, and of versions without the argument, were trained by SGD, and go on so.
+    return {**own_defaults(), "optimizer": SGD, **results_before_training(), **state}
 
 
 def as_plain_gensim(model: Word2Vec) -> Word2Vec:

@@ -16,7 +16,7 @@ from gensim_tfw2v.arguments.rules import Bytes, Choice, DeviceName, Interval, Po
 from gensim_tfw2v.model.validation_arguments import VALIDATION_ARGUMENTS
 from gensim_tfw2v.placement.design_arguments import DESIGN_ARGUMENTS
 from gensim_tfw2v.placement.designs import DEFAULT_DESIGN, DESIGNS, designs_described
-from gensim_tfw2v.steps.settings import FREEZABLE, OPTIMIZERS, SGD
+from gensim_tfw2v.steps.settings import FREEZABLE, OPTIMIZERS
 
 DTYPES = ("bfloat16", "float32")  # TensorFlow's names
 SCHEDULES = ("linear",)
@@ -63,13 +63,14 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
     ),
     Argument(
         "optimizer",
-        SGD,
-        "str",
+        None,
+        '{"sgd", "adagrad"}, optional',
         'How far a vector moves against a gradient. `"sgd"`: by the learning rate, as in gensim. `"adagrad"`: further '
-        "at first, and less the more the vector has been trained ([when to use it](docs/how-to/tune.md#adagrad)). It "
-        "continues in the next `train()`",
-        rule=Choice(OPTIMIZERS, or_none=False),
-        flag=Flag(LEARNING_FLAGS, None, "how far a vector moves against a gradient"),
+        "at first, and less the more the vector has been trained. It continues in the next `train()`",
+        'chosen by the first `train()`, which sets it: `"adagrad"` for text, `"sgd"` where all words are about equally '
+        "frequent ([when](docs/how-to/tune.md#adagrad))",
+        rule=Choice(OPTIMIZERS),
+        flag=Flag(LEARNING_FLAGS, None, "how far a vector moves against a gradient", default="chosen by the words"),
         is_read_by_train=True,
         is_fixed_in_training=True,
     ),

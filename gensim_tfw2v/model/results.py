@@ -40,7 +40,7 @@ RESULTS: tuple[Result, ...] = (
     Result(
         "optimizer_states",
         "dict of numpy.ndarray",
-        "What Adagrad keeps for each row, by table. The next `train()` continues with it.",
+        "What Adagrad keeps for each row, by table; empty with SGD. The next `train()` continues with it.",
         dict,
     ),
     Result(

@@ -17,6 +17,7 @@ from gensim_tfw2v.model.arguments import TRAINING_ARGUMENTS, plain_arguments
 from gensim_tfw2v.model.consistency import check_fits
 from gensim_tfw2v.model.corpus_reading import Corpus, ReadingOptions, check_holds_words
 from gensim_tfw2v.model.freezing import check_can_learn, frozen_in_training
+from gensim_tfw2v.model.optimizer_choice import choose_optimizer
 from gensim_tfw2v.model.resuming import where_to_begin
 from gensim_tfw2v.model.server_vectors import check_server_vectors
 from gensim_tfw2v.model.trained_word2vec import TrainedWord2Vec, record_validation
@@ -86,6 +87,8 @@ def train(model: Word2Vec, arguments: TrainArguments) -> tuple[int, int]:
         )
         if beginning.state is None:
             check_can_learn(model, arguments.freeze)
+        if model.optimizer is None:
+            model.optimizer = choose_optimizer(model)
         _begin(model, arguments.compute_loss, callbacks)
         start = default_timer() - 0.00001
         of_epochs = _loop(model, arguments, callbacks, beginning).run()
@@ -139,7 +142,8 @@ def _begin(model: Word2Vec, compute_loss: bool, callbacks: Sequence[Any]) -> Non
         msg=(
             f"training model with {model.workers} workers on {len(model.wv)} vocabulary and "
             f"{model.layer1_size} features, using sg={model.sg} hs={model.hs} sample={model.sample} "
-            f"negative={model.negative} window={model.window} shrink_windows={model.shrink_windows}"
+            f"negative={model.negative} window={model.window} shrink_windows={model.shrink_windows} "
+            f"optimizer={model.optimizer}"
         ),
     )
     model.weights = None  # they hold for one training
@@ -222,9 +226,9 @@ def _end(
 @contextmanager
 def _settings_kept_if_it_fails(model: Word2Vec) -> Iterator[None]:
     """Restore the settings of a model that `train()` has overwritten if an error is raised."""
-    before = model.alpha, model.min_alpha, model.epochs
+    before = {name: getattr(model, name) for name in ("alpha", "min_alpha", "epochs", "optimizer")}
     try:
         yield
     except Exception:
-        model.alpha, model.min_alpha, model.epochs = before
+        vars(model).update(before)
         raise

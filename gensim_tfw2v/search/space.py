@@ -38,7 +38,7 @@ _OF_TRAINING = (
     _one_by_one("shrink_windows", True, False),
     _one_by_one("sample", 1e-3, 1e-4, 0),
     _one_by_one("alpha", 0.0125, 0.025, 0.05, 0.1),
-    _one_by_one("optimizer", "sgd", "adagrad"),
+    _one_by_one("optimizer", None, "sgd"),
 )
 _OF_WHAT_IS_PREDICTED = (
     _one_by_one("sg", 0, 1),

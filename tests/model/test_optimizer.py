@@ -1,4 +1,4 @@
-"""`optimizer="adagrad"`: in every mode, repeatable, and continued by the next training, also of a saved model."""
+"""Which optimizer trains; Adagrad: in every mode, repeatable, and continued by the next training."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from gensim.models import Word2Vec
 from support.command_line import train as train_by_command
 from support.command_line import write_corpus
 from support.contract import (
+    SENTENCES,
     SMALL,
     assert_equal_models,
     assert_equal_states,
@@ -40,9 +41,86 @@ def train_again(model: TFWord2Vec) -> TFWord2Vec:
     return model
 
 
-def test_the_default_is_gensims() -> None:
-    assert TFWord2Vec().optimizer == "sgd"
-    assert_equal_models(trained(optimizer="sgd"), TFWord2Vec(CORPUS, **SMALL, workers=1, seed=3))
+@pytest.fixture(scope="module")
+def even_corpus() -> list[list[str]]:
+    """Return sentences of twenty words that are about equally frequent, each often."""
+    return [[str(word) for word in sentence] for sentence in np.random.default_rng(4).integers(0, 20, (500, 10))]
+
+
+def test_the_first_training_chooses_adagrad_for_text() -> None:
+    model = TFWord2Vec(**SMALL, workers=1, seed=3)
+    assert model.optimizer is None
+    model.build_vocab(SENTENCES)
+    assert model.optimizer is None
+    model.train(SENTENCES, total_examples=model.corpus_count, epochs=model.epochs)
+    assert model.optimizer == "adagrad"
+    assert "optimizer=adagrad" in next(event["msg"] for event in model.lifecycle_events if event["event"] == "train")
+    assert_equal_models(model, TFWord2Vec(SENTENCES, **SETTINGS))
+
+
+def test_the_first_training_chooses_sgd_where_words_are_equally_frequent(even_corpus: list[list[str]]) -> None:
+    model = TFWord2Vec(even_corpus, **SMALL, workers=1, seed=3)
+    assert model.optimizer == "sgd"
+    assert_equal_models(model, TFWord2Vec(even_corpus, **SETTINGS | {"optimizer": "sgd"}))
+
+
+def test_what_was_chosen_is_logged(caplog: pytest.LogCaptureFixture, even_corpus: list[list[str]]) -> None:
+    with caplog.at_level("INFO", "gensim_tfw2v.model"):
+        TFWord2Vec(even_corpus, **SMALL)
+        TFWord2Vec(SENTENCES, **SMALL, optimizer="sgd")
+    chosen = [record.getMessage() for record in caplog.records if "because" in record.getMessage()]
+    assert chosen == ["optimizer='sgd', because all words are about equally frequent"]
+
+
+def test_a_design_without_adagrad_trains_by_sgd() -> None:
+    assert TFWord2Vec(SENTENCES, **SMALL, distribution="lbfgs").optimizer == "sgd"
+
+
+def test_what_was_chosen_stays_when_words_are_added_and_is_saved(tmp_path: Path) -> None:
+    model = TFWord2Vec(SENTENCES, **SMALL)
+    more = [[f"new{number}" for number in range(20)] for _ in range(20_000)]
+    model.build_vocab(more, update=True)
+    model.train(more, total_examples=len(more), epochs=1)
+    assert model.optimizer == "adagrad"
+    model.save(str(tmp_path / "model"))
+    assert TFWord2Vec.load(str(tmp_path / "model")).optimizer == "adagrad"
+
+
+def test_a_training_that_fails_leaves_the_choice_to_the_next() -> None:
+    model = TFWord2Vec(**SMALL)
+    model.build_vocab(SENTENCES)
+    with pytest.raises(TypeError):
+        model.train([["human"], 3], total_examples=2, epochs=1)  # type: ignore[list-item]
+    assert model.optimizer is None
+
+
+@pytest.mark.parametrize("trained_before", [True, False])
+def test_a_model_of_gensim_goes_on_as_it_was_trained(tmp_path: Path, trained_before: bool) -> None:
+    plain = Word2Vec(SENTENCES if trained_before else None, **SMALL)
+    plain.save(str(tmp_path / "model"))
+    assert TFWord2Vec.load(str(tmp_path / "model")).optimizer == "sgd"
+
+
+def test_a_model_of_a_version_without_the_argument_goes_on_as_it_was_trained() -> None:
+    model = TFWord2Vec(SENTENCES, **SMALL, optimizer="sgd")
+    state = model.__getstate__()
+    del state["optimizer"]
+    older = TFWord2Vec.__new__(TFWord2Vec)
+    older.__setstate__(state)
+    assert older.optimizer == "sgd"
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adagrad"])
+def test_a_training_that_is_resumed_without_an_optimizer_has_that_of_its_checkpoint(
+    tmp_path: Path, optimizer: str
+) -> None:
+    settings = SETTINGS | {"optimizer": optimizer, "checkpoint_dir": tmp_path}
+    finished = TFWord2Vec(SENTENCES, **settings)
+    again = TFWord2Vec(**settings | {"optimizer": None})
+    again.build_vocab(SENTENCES)
+    again.train(SENTENCES, total_examples=again.corpus_count, epochs=again.epochs, resume=True)
+    assert again.optimizer == optimizer
+    assert_equal_models(finished, again)
 
 
 @pytest.mark.parametrize("mode", EVERY_MODE)
