@@ -19,7 +19,7 @@ from measuring.jobs import (
     usable_cores,
 )
 from measuring.runner import run_all
-from measuring.systems import SYSTEMS, InProcess, find_or_build
+from measuring.systems import SYSTEMS, InProcess, able_to_run, add_systems_arguments, find_or_build
 from report import pictures
 from report.reports import add_output_arguments, failure_tables, row_table, say, start_report
 from report.stopping import status_of
@@ -58,15 +58,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def plan(arguments: argparse.Namespace) -> tuple[list[Job], list[Job]]:
     """Return the jobs of one round and the jobs for the curves, without systems that cannot run."""
-    systems = []
-    for system in arguments.systems:
-        reason = SYSTEMS[system].missing()
-        if reason is None and arguments.input != "corpus_file" and not isinstance(SYSTEMS[system], InProcess):
-            reason = "it reads files only"
-        if reason is None:
-            systems.append(system)
-        else:
-            say(f"leaving out {system}: {reason}")
+    systems = able_to_run(arguments.systems, say, arguments.input)
     if not systems:
         raise SystemExit("compare: error: none of the systems asked for can run here")
     jobs = [
@@ -142,9 +134,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--repeats", type=number_from(1), default=3, metavar="N", help="runs of every system in every cell (default 3)")
     add("--modes", nargs="+", choices=list(MODES), default=["sg-neg", "cbow-neg"], help="default: sg-neg cbow-neg")
     add("--vector-size", nargs="+", type=int, default=[100], metavar="N", help="one or more (default 100)")
-    add("--systems", nargs="+", choices=list(SYSTEMS), default=["tfw2v", "gensim"], help="default: tfw2v gensim")
-    programs = "folder of word2vec, fasttext and pWord2Vec; those that are asked for and are not there are built"
-    add("--programs", type=Path, metavar="DIR", help=f"{programs} (needs pip, git and a C++ compiler; default: PATH)")
+    add_systems_arguments(parser)
     add("--workers", type=int, default=usable_cores(), metavar="N", help="default: all cores")
     add("--curves", action="store_true", help="one further run of each, scored after every epoch, with a picture")
     add_training_arguments(parser)

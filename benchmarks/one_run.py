@@ -93,6 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     add_dtype_arguments(parser)
     add_distribution_arguments(parser)
     add_revision_argument(parser)
+    add("--own-rates", action="store_true", help="programs only: their own learning rate and subsampling")
     add("--vectors-file", metavar="FILE", help="save the vectors here, in gensim's format")
     add("--curve", action="store_true", help="score after every epoch as well; that time does not count")
     return parser

@@ -58,6 +58,7 @@ class Job:
     emulated_threads: int | None = None  # of our class, emulated in one thread
     calls: int = 1  # of train(), each with as many epochs, through which the learning rate falls evenly
     graph: str | None = None  # file that `graphs.write_graph` wrote: vectors of its nodes are scored
+    own_rates: bool = False  # programs take their own `alpha` and `sample`; their other defaults are gensim's anyway
 
     @property
     def skip_gram(self) -> bool:
@@ -119,15 +120,15 @@ class Outcome:
     curve: list[dict[str, float | None]] = field(default_factory=list)  # seconds and score after every epoch
 
 
-def add_corpus_argument(parser: argparse.ArgumentParser) -> None:
-    """Add the corpus, a file that must exist."""
+def add_corpus_argument(parser: argparse.ArgumentParser, **optional: Any) -> None:
+    """Add the corpus, a file that must exist; `optional` has argparse's settings where it may be left out."""
 
     def readable_file(path: str) -> str:
         if not os.path.isfile(path):
             raise argparse.ArgumentTypeError(f"there is no file {path!r}")
         return path
 
-    parser.add_argument("corpus", type=readable_file, help="text file of one sentence a line")
+    parser.add_argument("corpus", type=readable_file, help="text file of one sentence a line", **optional)
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:

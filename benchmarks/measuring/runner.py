@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -39,8 +40,12 @@ def order_of(turn: int, systems: Sequence[_System]) -> Sequence[_System]:
 
 
 def run(job: Job) -> dict[str, Any]:
-    """Return the results of a job in a new process; raise RunFailedError with its last messages if it failed."""
+    """Return the results of a job in a new process; raise RunFailedError with its last messages if it failed.
+
+    `process_seconds` of the results are those from the start of the process until training ended.
+    """
     command = [sys.executable, str(BENCHMARKS / "one_run.py"), *job.to_arguments()]
+    began = time.time()
     with (
         tempfile.TemporaryFile("w+") as messages,
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=messages, text=True) as process,
@@ -57,7 +62,9 @@ def run(job: Job) -> dict[str, Any]:
     if process.returncode or not lines:
         raise RunFailedError(f"{job.system} ended with status {process.returncode}: " + "\n".join(last_lines))
     result: dict[str, Any] = json.loads(lines[-1])
-    result["peak_rss_bytes"] = max(result["peak_rss_bytes"], memory.peak_until(result.pop("trained_at")))
+    trained_at = result.pop("trained_at")
+    result["process_seconds"] = trained_at - began
+    result["peak_rss_bytes"] = max(result["peak_rss_bytes"], memory.peak_until(trained_at))
     return result
 
 

@@ -6,6 +6,7 @@ To add a program: write a function from (vectors file, job) to its command as `_
 
 from __future__ import annotations
 
+import argparse
 import os
 import resource
 import shutil
@@ -100,6 +101,11 @@ def _flags(settings: Mapping[str, Any]) -> list[str]:
     return [str(part) for name, value in settings.items() for part in (f"-{name}", value)]
 
 
+def _rates(job: Job, **rates: float) -> dict[str, float]:
+    """Return the settings of learning rate and subsampling, none where the program has its own."""
+    return {} if job.own_rates else rates
+
+
 def _word2vec_settings(vectors: Path, job: Job) -> dict[str, Any]:
     """Return the settings of word2vec.c, which pWord2Vec takes as well."""
     return {
@@ -108,8 +114,7 @@ def _word2vec_settings(vectors: Path, job: Job) -> dict[str, Any]:
         "negative": 0 if job.hierarchical_softmax else job.negative,
         "size": job.vector_size,
         "window": job.window,
-        "sample": job.sample,
-        "alpha": job.alpha,
+        **_rates(job, sample=job.sample, alpha=job.alpha),
         "min-count": job.min_count,
         "iter": job.epochs,
         "threads": job.workers,
@@ -139,8 +144,7 @@ def _fasttext_command(vectors: Path, job: Job) -> list[str]:
         "neg": job.negative,
         "dim": job.vector_size,
         "ws": job.window,
-        "t": job.sample,
-        "lr": job.alpha,
+        **_rates(job, t=job.sample, lr=job.alpha),
         "minCount": job.min_count,
         "maxn": 0,  # no parts of words: plain word2vec
         "epoch": job.epochs,
@@ -157,6 +161,28 @@ SYSTEMS: dict[str, System] = {
     "fasttext": Program("fasttext", _fasttext_command),
     "pword2vec": Program("pWord2Vec", _pword2vec_command, modes=("sg-neg",)),
 }
+
+
+def add_systems_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the systems, and the folder of programs."""
+    add = parser.add_argument
+    add("--systems", nargs="+", choices=list(SYSTEMS), default=["tfw2v", "gensim"], help="default: tfw2v gensim")
+    programs = "folder of word2vec, fasttext and pWord2Vec; those that are asked for and are not there are built"
+    add("--programs", type=Path, metavar="DIR", help=f"{programs} (needs pip, git and a C++ compiler; default: PATH)")
+
+
+def able_to_run(systems: Iterable[str], say: Callable[[str], None], corpus_input: str = "corpus_file") -> list[str]:
+    """Return the systems that can run here on a corpus that is given so, and say why others are left out."""
+    able = []
+    for system in systems:
+        reason = SYSTEMS[system].missing()
+        if reason is None and corpus_input != "corpus_file" and not isinstance(SYSTEMS[system], InProcess):
+            reason = "it reads files only"
+        if reason is None:
+            able.append(system)
+        else:
+            say(f"leaving out {system}: {reason}")
+    return able
 
 
 def find_or_build(systems: Iterable[str], folder: Path, say: Callable[[str], None]) -> None:

@@ -318,6 +318,7 @@ def test_a_job_survives_the_command_line(mode: str) -> None:
         round_words=1000,
         graph="graph.npz",
         calls=3,
+        own_rates=True,
     )
     assert job_from(one_run._parser().parse_args(job.to_arguments())) == job
 

@@ -84,6 +84,17 @@ def test_a_program_is_run_with_the_jobs_settings_and_its_vectors_are_read(
     assert all(flag in command for flag in flags)
 
 
+@pytest.mark.parametrize("name", ["word2vec", "fasttext", "pword2vec"])
+def test_a_program_can_keep_its_own_learning_rate_and_subsampling(name: str, tmp_path: Path) -> None:
+    program, job = systems.SYSTEMS[name], Job(name, "corpus.txt", window=4)
+    assert isinstance(program, systems.Program)
+    given, own = (program.training(tmp_path / "vectors.vec", one) for one in (job, replace(job, own_rates=True)))
+    rates = {"-t", "-lr"} if name == "fasttext" else {"-sample", "-alpha"}
+    assert rates <= set(given)
+    assert not rates & set(own)
+    assert set(given) - set(own) == rates | {str(job.sample), str(job.alpha)}
+
+
 def test_a_mode_that_a_program_does_not_train_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "pWord2Vec"
     program.touch(0o755)
