@@ -178,12 +178,6 @@ def test_a_training_is_resumed_with_its_optimizer_alone(tmp_path: Path) -> None:
         other.train(CORPUS, total_examples=other.corpus_count, epochs=3, resume=True)
 
 
-def test_servers_that_keep_the_vectors_have_no_room_for_states() -> None:
-    place = {"ps": ["127.0.0.1:2222"], "worker": ["127.0.0.1:2223"]}
-    with pytest.raises(ValueError, match="optimizer='adagrad' and vectors_on_servers=True"):
-        TFWord2Vec(optimizer="adagrad", vectors_on_servers=True, cluster=place)
-
-
 @pytest.mark.slow
 def test_one_worker_and_one_server_give_the_vectors_of_local_training() -> None:
     local, remote = (trained(sg=1, epochs=2, cluster=cluster) for cluster in (None, shared_cluster(1, 1)))
