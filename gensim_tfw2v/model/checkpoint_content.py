@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -17,8 +17,8 @@ from gensim_tfw2v.model.gensim_files import as_class, saved_state
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 from gensim_tfw2v.model.server_vectors import make_server_matrices
 from gensim_tfw2v.model.tables import matrix_of, set_matrix
-from gensim_tfw2v.placement.contract import TABLES, RemoteMatrix
-from gensim_tfw2v.placement.row_states import STATE_SUFFIX
+from gensim_tfw2v.placement.contract import TABLES, Contents, RemoteMatrix
+from gensim_tfw2v.placement.row_states import STATE_SUFFIX, widened_pieces
 from gensim_tfw2v.steps.settings import SGD
 
 _PLAIN = (str, int, float, bool, type(None))
@@ -103,12 +103,26 @@ def model_in(cls: Any, checkpoint: Checkpoint, changes: Mapping[str, Any]) -> An
 def read_tables(model: Word2Vec, checkpoint: Checkpoint) -> None:
     """Copy a checkpoint's tables into a model's matrices, and the optimizer's states of their rows."""
     if isinstance(model.wv.vectors, RemoteMatrix):
-        model.wv.vectors.store.begin_with(checkpoint.pieces)
+        model.wv.vectors.store.begin_with(contents_of(checkpoint))
     else:
         for name in _tables_in(checkpoint):
             checkpoint.read_into(name, matrix_of(model, name))
         model.optimizer_states = states_in(checkpoint.arrays, checkpoint.array)
     model.wv.vectors_lockf = checkpoint.array("lock_factors")
+
+
+def contents_of(checkpoint: Checkpoint) -> Contents:
+    """Return the function that returns the pieces of a checkpoint's tables, with states of 0 where it has none."""
+
+    def pieces(name: str, have_states: bool) -> Iterable[tuple[int, Float32Array]]:
+        if not have_states:
+            return checkpoint.pieces(name)
+        rows, *_ = checkpoint.arrays[name][0]
+        state = name + STATE_SUFFIX
+        states = checkpoint.array(state)[:, 0] if state in checkpoint.arrays else np.zeros(rows, np.float32)
+        return widened_pieces(checkpoint.pieces(name), states)
+
+    return pieces
 
 
 def states_in(names: Container[str], array: Callable[[str], Float32Array]) -> dict[str, Float32Array]:

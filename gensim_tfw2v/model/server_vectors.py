@@ -9,6 +9,7 @@ from gensim.models import KeyedVectors, Word2Vec
 
 from gensim_tfw2v.placement.contract import RemoteMatrix, check_is_here
 from gensim_tfw2v.placement.remote.server_matrix import server_matrices
+from gensim_tfw2v.steps.settings import ADAGRAD
 
 
 class ServerKeyedVectors(KeyedVectors):
@@ -72,6 +73,12 @@ def check_server_vectors(vectors_on_servers: bool, cluster: Any, logdir: Any) ->
             "vectors_on_servers=True does not go with logdir, whose histograms and scores need a copy of the vectors; "
             f"leave one of them out (logdir is {logdir!r})"
         )
+
+
+def check_server_states(model: Word2Vec) -> None:
+    """Raise ValueError if another optimizer than the model's has trained its vectors on the servers."""
+    if isinstance(model.wv.vectors, RemoteMatrix):
+        model.wv.vectors.store.check_states(model.optimizer == ADAGRAD)
 
 
 def writable_floats(matrix: Any) -> Any:

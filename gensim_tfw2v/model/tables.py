@@ -31,7 +31,7 @@ def tables_of(model: Word2Vec) -> ModelTables:
         nodes=model.syn1 if model.hs else None,
         lock_factors=model.wv.vectors_lockf,
     )
-    return replace(tables, states=states_for(model, {name: len(rows) for name, rows in tables.present().items()}))
+    return replace(tables, states=states_for(model, {name: len(rows) for name, rows in tables.in_process().items()}))
 
 
 def set_matrix(model: Word2Vec, table: str, matrix: Float32Array) -> None:

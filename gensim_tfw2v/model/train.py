@@ -19,7 +19,7 @@ from gensim_tfw2v.model.corpus_reading import Corpus, ReadingOptions, check_hold
 from gensim_tfw2v.model.freezing import check_can_learn, frozen_in_training
 from gensim_tfw2v.model.optimizer_choice import choose_optimizer
 from gensim_tfw2v.model.resuming import where_to_begin
-from gensim_tfw2v.model.server_vectors import check_server_vectors
+from gensim_tfw2v.model.server_vectors import check_server_states, check_server_vectors
 from gensim_tfw2v.model.trained_word2vec import TrainedWord2Vec, record_validation
 from gensim_tfw2v.model.training_plan import choices_for, fall_within_epoch, placement_for, plan_for
 from gensim_tfw2v.model.validation import check_validation, hold_out_for, validation_for
@@ -85,10 +85,11 @@ def train(model: Word2Vec, arguments: TrainArguments) -> tuple[int, int]:
                 has_weights=arguments.corpus.weights is not None,
             )
         )
-        if beginning.state is None:
-            check_can_learn(model, arguments.freeze)
         if model.optimizer is None:
             model.optimizer = choose_optimizer(model)
+        if beginning.state is None:
+            check_can_learn(model, arguments.freeze)
+            check_server_states(model)
         _begin(model, arguments.compute_loss, callbacks)
         start = default_timer() - 0.00001
         of_epochs = _loop(model, arguments, callbacks, beginning).run()

@@ -15,8 +15,11 @@ from gensim_tfw2v.corpus.positions import BEGINNING, PassPosition
 
 TABLES = ("inputs", "outputs", "nodes")
 
-Contents = Callable[[str], Iterable[tuple[int, Float32Array]]]
-"""Takes the name of a table and returns its pieces: the number of the first row, and the rows."""
+Contents = Callable[[str, bool], Iterable[tuple[int, Float32Array]]]
+"""Takes the name of a table, and whether rows end with the optimizer's state.
+
+It returns the table's pieces: the number of the first row, and the rows.
+"""
 
 
 class RemoteStore(ABC):
@@ -32,12 +35,16 @@ class RemoteStore(ABC):
         """Drop the present tables; the next training makes tables that hold these contents."""
 
     @abstractmethod
-    def tables_on(self, connection: Any) -> Any:
+    def check_states(self, have_states: bool) -> None:
+        """Raise ValueError if rows of the present tables lack the optimizer's state, or must not have it."""
+
+    @abstractmethod
+    def tables_on(self, connection: Any, have_states: bool) -> Any:
         """Return the `RemoteTables` on the tasks of this connection, which are made if there are none."""
 
     @abstractmethod
     def rows(self, name: str, first: int, end: int) -> Float32Array:
-        """Return rows `first` to `end` of the table of this name."""
+        """Return rows `first` to `end` of the table of this name, without states."""
 
     @abstractmethod
     def forget(self) -> None:

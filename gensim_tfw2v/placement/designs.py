@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.placement.design_arguments import DESIGN_ARGUMENTS
-from gensim_tfw2v.steps.settings import ADAGRAD
 
 if TYPE_CHECKING:
     from gensim_tfw2v.placement.request import ClusterRequest, LocalRequest, PlacementChoice
@@ -93,15 +92,6 @@ def _why_not_columns(arguments: Mapping[str, Any]) -> str | None:
     from gensim_tfw2v.placement.columns.choice import why_not
 
     return why_not(arguments)
-
-
-def _why_not_on_servers(arguments: Mapping[str, Any]) -> str | None:
-    if arguments.get("vectors_on_servers") and arguments.get("optimizer") == ADAGRAD:
-        return (
-            "cannot train with optimizer='adagrad' and vectors_on_servers=True: vectors that stay on servers have no "
-            "room for Adagrad's state; leave one of them out"
-        )
-    return None
 
 
 class Place(Enum):
@@ -189,7 +179,6 @@ register_design(
     "downpour",
     choose=_downpour,
     choose_local=_local,
-    why_not=_why_not_on_servers,
     help="every worker trains blocks as fast as it can, on vectors that the servers have",
     reproducible=Place.HERE,
     gpus=Place,
@@ -197,7 +186,6 @@ register_design(
 register_design(
     "synchronous",
     choose=_synchronous,
-    why_not=_why_not_on_servers,
     help="all workers train the same vectors in rounds, and runs with one seed are equal",
     reproducible=Place.CLUSTER,
     gpus=[Place.CLUSTER],

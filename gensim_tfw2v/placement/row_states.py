@@ -1,12 +1,12 @@
 """Rows with the optimizer's state behind their vector, in any placement: tables there have a column more.
 
 The state is where its row is, so it travels wherever rows travel, and designs need not know it. A model keeps it
-beside its tables between trainings, in `ModelTables.states`.
+beside its tables between trainings, in `ModelTables.states`. Tables that stay on servers keep their column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -30,13 +30,22 @@ def with_states(placement: Placement) -> Placement:
 def widened(tables: ModelTables) -> ModelTables:
     """Return tables with their states as their last column, zeros where there are none.
 
-    Rows are put together when they are read, so that large tables need no second copy.
+    Rows are put together when they are read, so that large tables need no second copy. Tables on servers have theirs
+    there.
     """
     wide: dict[str, Any] = {
         name: _RowsWithStates(vectors, tables.states.get(name, np.zeros(len(vectors), np.float32)))
-        for name, vectors in tables.present().items()
+        for name, vectors in tables.in_process().items()
     }
     return replace(tables, **wide)
+
+
+def widened_pieces(
+    pieces: Iterable[tuple[int, Float32Array]], states: Float32Array
+) -> Iterator[tuple[int, Float32Array]]:
+    """Yield pieces of a table, each the number of its first row and the rows, with the states as their last column."""
+    for first, rows in pieces:
+        yield first, np.asarray(_RowsWithStates(rows, states[first : first + len(rows)]))
 
 
 class _RowsWithStates:
@@ -84,7 +93,7 @@ class _PlacementWithStates(Placement):
         return self._placement.train_chunk(task)
 
     def read_into(self, tables: ModelTables) -> None:
-        for name, values in tables.present().items():
+        for name, values in tables.in_process().items():
             states = tables.states.get(name)
             for first, end in _pieces(values):
                 rows = self._placement.rows(name, first, end)

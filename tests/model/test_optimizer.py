@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +44,9 @@ def train_again(model: TFWord2Vec) -> TFWord2Vec:
 
 @pytest.fixture(scope="module")
 def even_corpus() -> list[list[str]]:
-    """Return sentences of twenty words that are about equally frequent, each often."""
-    return [[str(word) for word in sentence] for sentence in np.random.default_rng(4).integers(0, 20, (500, 10))]
+    """Return sentences of twenty letters that are about equally frequent, each often."""
+    letters = np.array(list("abcdefghijklmnopqrst"))
+    return letters[np.random.default_rng(4).integers(0, 20, (500, 10))].tolist()  # type: ignore[no-any-return]
 
 
 def test_the_first_training_chooses_adagrad_for_text() -> None:
@@ -64,6 +66,15 @@ def test_the_first_training_chooses_sgd_where_words_are_equally_frequent(even_co
     assert_equal_models(model, TFWord2Vec(even_corpus, **SETTINGS | {"optimizer": "sgd"}))
 
 
+@pytest.mark.parametrize("name", [lambda word: f"node{len(word)}{word}", len], ids=["with digits", "numbers"])
+def test_the_first_training_chooses_sgd_for_ids(name: Callable[[str], Any]) -> None:
+    assert TFWord2Vec([[name(word) for word in sentence] for sentence in SENTENCES], **SMALL).optimizer == "sgd"
+
+
+def test_some_words_with_digits_are_text() -> None:
+    assert TFWord2Vec([*SENTENCES, *[["2026", "b2b", "42"]] * 50], **SMALL).optimizer == "adagrad"
+
+
 def test_what_was_chosen_is_logged(caplog: pytest.LogCaptureFixture, even_corpus: list[list[str]]) -> None:
     with caplog.at_level("INFO", "gensim_tfw2v.model"):
         TFWord2Vec(even_corpus, **SMALL)
@@ -78,7 +89,7 @@ def test_a_design_without_adagrad_trains_by_sgd() -> None:
 
 def test_what_was_chosen_stays_when_words_are_added_and_is_saved(tmp_path: Path) -> None:
     model = TFWord2Vec(SENTENCES, **SMALL)
-    more = [[f"new{number}" for number in range(20)] for _ in range(20_000)]
+    more = [[f"new{number}" for number in range(20)]] * 20
     model.build_vocab(more, update=True)
     model.train(more, total_examples=len(more), epochs=1)
     assert model.optimizer == "adagrad"
@@ -254,12 +265,6 @@ def test_a_training_is_resumed_with_its_optimizer_alone(tmp_path: Path) -> None:
         other = TFWord2Vec(**SETTINGS | {"optimizer": "sgd", "sg": 1, "checkpoint_dir": tmp_path})
         other.build_vocab(CORPUS)
         other.train(CORPUS, total_examples=other.corpus_count, epochs=3, resume=True)
-
-
-def test_servers_that_keep_the_vectors_have_no_room_for_states() -> None:
-    place = {"ps": ["127.0.0.1:2222"], "worker": ["127.0.0.1:2223"]}
-    with pytest.raises(ValueError, match="optimizer='adagrad' and vectors_on_servers=True"):
-        TFWord2Vec(optimizer="adagrad", vectors_on_servers=True, cluster=place)
 
 
 @pytest.mark.slow

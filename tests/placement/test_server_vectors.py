@@ -152,7 +152,9 @@ def test_vectors_that_are_not_made_yet_or_are_gone_raise_an_error() -> None:
     with pytest.raises(ClusterError, match="when training begins"):
         model.wv["human"]
     model.train(SENTENCES, total_examples=150, epochs=1)
-    _free_as_another_coordinator_would(model.wv.vectors.store.tables_on(connect(shared_cluster())).name)
+    _free_as_another_coordinator_would(
+        model.wv.vectors.store.tables_on(connect(shared_cluster()), have_states=False).name
+    )
     with pytest.raises(ClusterError, match="out of reach"):
         model.wv["human"]
 
@@ -170,11 +172,13 @@ def test_tables_that_are_being_made_are_waited_for(monkeypatch: pytest.MonkeyPat
         make(*arguments)
 
     monkeypatch.setattr(RemoteTables, "make", make_slowly)
-    interrupted = threading.Thread(target=lambda: store.tables_on(connection))  # the training's, which continues
+    interrupted = threading.Thread(
+        target=lambda: store.tables_on(connection, have_states=False)
+    )  # the training's, which continues
     interrupted.start()
     assert begun.wait(60)
     threading.Timer(0.2, go_on.set).start()
-    tables = store.tables_on(connection)
+    tables = store.tables_on(connection, have_states=False)
     interrupted.join()
     assert leases_on(shared_cluster()) - before == {tables.name}
     store.free()

@@ -144,7 +144,7 @@ class ServerTraining:
         if (store := tables.store) is not None:
             self._store = store
             self.dispatcher.servers.has_backup = False
-            made: RemoteTables = store.tables_on(self.connection)
+            made: RemoteTables = store.tables_on(self.connection, self._settings.have_states)
         else:
             rows = max(map(len, tables.in_process().values()))
             made = self._kept_alive(self._make_tables(self.connection, rows, tables.inputs.shape[1]))

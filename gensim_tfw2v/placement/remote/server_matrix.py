@@ -17,6 +17,7 @@ from gensim_tfw2v.cluster.health import wait_while_answering
 from gensim_tfw2v.cluster.keepalive import Keepalive
 from gensim_tfw2v.placement.contract import Contents, RemoteMatrix, RemoteStore
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
+from gensim_tfw2v.steps.settings import ADAGRAD, SGD
 
 logger = logging.getLogger(__name__)
 
@@ -28,6 +29,7 @@ class _KeptTables:
     """Tables on the servers of a connection, with what renews their lease."""
 
     tables: Any
+    have_states: bool  # rows end with the optimizer's state
     connection: int  # its number
     servers: Mapping[str, str]  # addresses by name
     keepalive: Keepalive
@@ -40,8 +42,12 @@ class _KeptTables:
 class ServerStore(RemoteStore):
     """Makes a model's tables on the servers when they are first trained on, and keeps their handles.
 
+    The first training also decides whether rows end with the optimizer's state.
+
     Parameters
     ----------
+    columns : int
+        Numbers of a vector.
     seeds : mapping of str to int or None
         Tables to make, each with the 64-bit seed of its initial rows, or None for zeros.
     """
@@ -53,10 +59,20 @@ class ServerStore(RemoteStore):
         self._kept: _KeptTables | None = None
         self._making = threading.Lock()
 
-    def tables_on(self, connection: Any) -> Any:
+    def check_states(self, have_states: bool) -> None:
+        if self._kept is not None and self._kept.have_states is not have_states:
+            now, before = (ADAGRAD, SGD) if have_states else (SGD, ADAGRAD)
+            raise ValueError(
+                f"optimizer={now!r} cannot train vectors on the servers that optimizer={before!r} has trained: only "
+                f"rows of {ADAGRAD!r} have a state there; set model.optimizer to {before!r}, or call "
+                "free_server_vectors() to begin anew"
+            )
+
+    def tables_on(self, connection: Any, have_states: bool) -> Any:
         with self._making:  # a thread of an interrupted training may be making them
+            self.check_states(have_states)
             if self._kept is None:
-                self._kept = self._make(connection)
+                self._kept = self._make(connection, have_states)
         if self._kept.connection != connection.number:
             raise ClusterError(
                 "the model's vectors are on the servers of a cluster that this process is no longer connected to; "
@@ -64,30 +80,32 @@ class ServerStore(RemoteStore):
             )
         return self._kept.tables
 
-    def _make(self, connection: Any) -> _KeptTables:
+    def _make(self, connection: Any, have_states: bool) -> _KeptTables:
         from gensim_tfw2v.placement.remote.table_shape import shards_for
         from gensim_tfw2v.placement.remote.tables import RemoteTables
 
-        tables = RemoteTables(connection, shards_for(*self.shape, connection.servers))
+        rows, columns = self.shape
+        tables = RemoteTables(connection, shards_for(rows, columns + have_states, connection.servers))
         try:
-            self._fill(tables)
+            self._fill(tables, have_states)
         except BaseException:
             tables.free_later()
             raise
         keepalive = Keepalive(tables.renew_lease)
         weakref.finalize(self, keepalive.end)
-        return _KeptTables(tables, connection.number, connection.tasks("ps"), keepalive)
+        return _KeptTables(tables, have_states, connection.number, connection.tasks("ps"), keepalive)
 
-    def _fill(self, tables: Any) -> None:
+    def _fill(self, tables: Any, have_states: bool) -> None:
         """Make all tables, and give them their first rows."""
         contents, self._contents = self._contents, None
+        rows, columns = self.shape
         for name, seed in self._seeds.items():
-            tables.make(name, *self.shape)
+            tables.make(name, rows, columns + have_states)
             if contents is not None:
-                for first, rows in contents(name):
-                    tables.write(name, first, rows)
+                for first, piece in contents(name, have_states):
+                    tables.write(name, first, piece)
             elif seed is not None:
-                tables.fill_randomly(name, seed)
+                tables.fill_randomly(name, seed, int(have_states))
 
     @property
     def is_untrained(self) -> bool:
@@ -108,7 +126,7 @@ class ServerStore(RemoteStore):
                 "the model's vectors are out of reach: the servers have ended or were restarted, or this process has "
                 "connected to another cluster since"
             ) from error
-        return rows
+        return np.ascontiguousarray(rows[:, : self.shape[1]])
 
     def forget(self) -> None:
         if (kept := self._release()) is not None:
