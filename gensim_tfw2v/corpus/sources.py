@@ -57,8 +57,14 @@ class Source(ABC):
         self.close()
 
     @abstractmethod
-    def epoch(self) -> Generator[Chunk, None, None]:
-        """Yield the chunks of one pass over the whole corpus, without the sentences that are held out."""
+    def epoch(self, number: int = 0) -> Generator[Chunk, None, None]:
+        """Yield the chunks of one pass over the whole corpus, without the sentences that are held out.
+
+        Parameters
+        ----------
+        number : int, optional
+            Of the epoch: 0, 1, 2, ... in a training.
+        """
 
     def hold_out(self, take: Take) -> None:
         """Read the corpus once, and give the sentences that are held out to `take`; by default there are none."""
@@ -132,7 +138,7 @@ class _TextSource(Source):
         finally:
             self._take = None
 
-    def epoch(self) -> Generator[Chunk, None, None]:
+    def epoch(self, number: int = 0) -> Generator[Chunk, None, None]:
         """Yield the chunks of one pass over the whole corpus."""
         self._drop_if_passes_differ()
         if self._cache is not None:
@@ -328,19 +334,28 @@ class PartsSource(IterableSource):
     shown : SentenceParts
         The same sentences, which are read.
     key_to_index, words_per_chunk, budget, ids_below, scan, held_out, weights
-        As for `IterableSource`.
+        As for `IterableSource`. If passes differ, the budget is nothing, and there is no scan that keeps sentences.
+    first_pass : int, optional
+        Number of the pass that the first epoch reads, if passes differ.
     """
 
-    def __init__(self, sentences: Any, shown: SentenceParts, *arguments: Any, **options: Any) -> None:
+    def __init__(
+        self, sentences: Any, shown: SentenceParts, *arguments: Any, first_pass: int = 0, **options: Any
+    ) -> None:
         super().__init__(sentences, *arguments, **options)
         self._shown = shown
+        self._first_pass = self._pass = first_pass
+
+    def epoch(self, number: int = 0) -> Generator[Chunk, None, None]:
+        self._pass = self._first_pass + number
+        yield from super().epoch(number)
 
     def _begins_with(self, beginning: PassBeginning) -> bool:
-        return True  # all passes are equal
+        return True  # nothing is kept if passes differ
 
     def _read(self) -> Generator[Pieces, None, None]:
         abandoned = self._abandoned
-        with closing(sentences_of_parts(self._shown.numbered_parts(), self._id)) as found:
+        with closing(sentences_of_parts(self._shown.of_pass(self._pass).numbered_parts(), self._id)) as found:
             for sentences in found:
                 if abandoned.is_set():
                     raise _AbandonedError
