@@ -15,6 +15,9 @@ TOKENIZER_PIECE_BYTES = 1 << 16  # pieces of a part: the arrays made from a piec
 TOKENIZER_TABLE_BITS = 18  # a tokenizer looks up words in a table of 2^18 places
 TOKENIZER_WORDS = 500_000  # with more words, a tokenizer starts a new numbering: its memory stays bounded
 ITERABLE_WORDS, ITERABLE_PIECES = 50_000, 50_000  # words, and (possibly empty) pieces, whose ids are looked up at once
+# The beginning of a pass over an iterable, in pieces and words, that shows whether passes differ. It is read in
+# milliseconds, and shuffled or drawn sentences differ within the first few.
+COMPARED_PIECES, COMPARED_WORDS = 100, 10_000
 MOST_TABLE_NUMBERS = 2**24  # whole numbers as words have their ids in a table if they are smaller: 64 MB
 SHARD_WORDS = 2**26  # of an encoded corpus: a quarter of a gigabyte
 SECTION_BYTES = 2**27  # of text that a process encodes at a time: a lost process costs little, as do the words of many

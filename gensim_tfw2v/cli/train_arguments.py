@@ -23,7 +23,7 @@ from gensim_tfw2v.cli.arguments import ReadRule, add_column, add_progress, reade
 from gensim_tfw2v.cli.corpora import check_corpus, open_corpus
 from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.cli.log_arguments import LOG_OPTIONS, add_log_arguments, log_of
-from gensim_tfw2v.cli.walk_arguments import WALK_FLAGS, add_walk_arguments
+from gensim_tfw2v.cli.walk_arguments import WALK_FLAGS, add_resample, add_walk_arguments
 from gensim_tfw2v.cluster.specification import is_in_environment, read_file
 from gensim_tfw2v.files.formats import FORMATS
 from gensim_tfw2v.model.arguments import rule_of
@@ -106,6 +106,7 @@ def _add_walks(parser: argparse.ArgumentParser) -> None:
         help="CORPUS is a list of edges, two nodes a line: train on random walks (default: a corpus of sentences)",
     )
     add_walk_arguments(group)
+    add_resample(group)
 
 
 def _add_model(parser: argparse.ArgumentParser) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 from gensim_tfw2v.cli.arguments import positive_number, whole_number
 from gensim_tfw2v.cli.errors import CommandError
 
-WALK_FLAGS = ("walks_per_node", "walk_length", "p", "q", "directed")  # arguments of RandomWalks
+WALK_FLAGS = ("walks_per_node", "walk_length", "p", "q", "directed", "resample")  # arguments of RandomWalks
 
 
 def add_walk_arguments(parser: argparse._ActionsContainer) -> None:
-    """Declare the flags. Those that are not given are None."""
+    """Declare the flags of all commands that draw walks. Those that are not given are None."""
     add = parser.add_argument
     add(
         "--walks-per-node",
@@ -32,6 +32,16 @@ def add_walk_arguments(parser: argparse._ActionsContainer) -> None:
     )
 
 
+def add_resample(parser: argparse._ActionsContainer) -> None:
+    """Declare the flag for commands that read the walks in several passes."""
+    parser.add_argument(
+        "--resample",
+        action="store_const",
+        const=True,
+        help="draw new walks in each epoch (default: the same walks again)",
+    )
+
+
 def check_no_flags(arguments: argparse.Namespace) -> None:
     """Raise an error if one of the flags is given."""
     for name in WALK_FLAGS:
@@ -43,5 +53,5 @@ def walks_on(edges: Path, arguments: argparse.Namespace) -> Any:
     """Return the walks on a list of edges."""
     from gensim_tfw2v.walks.random_walks import RandomWalks
 
-    given = {name: getattr(arguments, name) for name in WALK_FLAGS if getattr(arguments, name) is not None}
+    given = {name: value for name in WALK_FLAGS if (value := getattr(arguments, name, None)) is not None}
     return RandomWalks(edges, **given, seed=arguments.seed, workers=arguments.workers)

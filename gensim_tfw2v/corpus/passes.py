@@ -12,7 +12,10 @@ from gensim_tfw2v.corpus.chunks import Chunk
 from gensim_tfw2v.corpus.positions import BEGINNING, PassPosition
 from gensim_tfw2v.corpus.sentences import Sentences
 
-_WHAT_TO_DO = "training can be resumed only with the corpus with which it began"
+_WHAT_TO_DO = (
+    "training can be resumed only with the corpus with which it began, in the same order; sentences that differ from "
+    "pass to pass cannot be resumed within an epoch"
+)
 
 
 class OtherCorpusError(ValueError):

@@ -32,14 +32,21 @@ class ChunkReader:
         Where to resume; by default at the beginning.
     has_checksums : bool
         Whether to compute the checksum of the chunks.
+    epoch : int
+        The epoch's number.
     """
 
     def __init__(
-        self, source: Source, ahead: int, begin: PassPosition = BEGINNING, has_checksums: bool = False
+        self,
+        source: Source,
+        ahead: int,
+        begin: PassPosition = BEGINNING,
+        has_checksums: bool = False,
+        epoch: int = 0,
     ) -> None:
         self._source = source
         self._ahead = ahead
-        self._begin, self._has_checksums = begin, has_checksums
+        self._begin, self._has_checksums, self._epoch = begin, has_checksums, epoch
         self._changed = threading.Condition()  # guards all attributes below
         self._waiting: deque[PlacedChunk] = deque()
         self._ended = False
@@ -84,7 +91,7 @@ class ChunkReader:
     def _read(self) -> None:
         failure = None
         try:
-            with closing(self._source.epoch()) as chunks:
+            with closing(self._source.epoch(self._epoch)) as chunks:
                 reader = self._source.reader
                 fingerprint = "" if reader is None else reader.fingerprint
                 for chunk in placed_chunks(chunks, self._begin, self._has_checksums, fingerprint):

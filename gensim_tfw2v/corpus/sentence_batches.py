@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Int32Array, Int64Array
 from gensim_tfw2v.corpus.number_sentences import NumberBuffer, numbers_in
 from gensim_tfw2v.corpus.sentence_errors import (
@@ -49,7 +48,10 @@ class NumberBatch(NamedTuple):
 
 
 def sentence_batches(
-    sentences: Iterable[Iterable[Hashable]], before_each: Callable[[], None] | None = None
+    sentences: Iterable[Iterable[Hashable]],
+    most_words: int,
+    most_pieces: int,
+    before_each: Callable[[], None] | None = None,
 ) -> Generator[SentenceBatch | NumberBatch, None, None]:
     """Yield all sentences, many at a time, in pieces of at most `MAX_SENTENCE_WORDS` words.
 
@@ -58,6 +60,8 @@ def sentence_batches(
 
     Parameters
     ----------
+    most_words, most_pieces : int
+        A batch ends with the piece that brings it to so many words or pieces.
     before_each : callable, optional
         Called before each sentence is used; an error that it raises ends the pass.
     """
@@ -91,7 +95,7 @@ def sentence_batches(
                 begun.append(begin)
                 begin = 0
                 count = numbers.count if is_array else len(words)
-                if count >= tuning.ITERABLE_WORDS or len(lengths) >= tuning.ITERABLE_PIECES:
+                if count >= most_words or len(lengths) >= most_pieces:
                     yield pending.batch(position)
                     pending.clear()
         except WrongWordError:

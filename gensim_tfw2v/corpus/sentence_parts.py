@@ -16,6 +16,15 @@ class SentenceParts(ABC):
     As an iterable it yields each sentence as a list of words, for programs that do not know parts.
     """
 
+    repeats: bool = True
+    """Whether all passes yield the same sentences. If not, each epoch reads a pass of its own."""
+    passes: int = 0
+    """If passes differ: the number of the next one. The first has the number 0."""
+
+    def of_pass(self, number: int) -> SentenceParts:
+        """Return what yields the sentences of a pass again and again; the next pass then has a greater number."""
+        return self
+
     @abstractmethod
     def parts(self) -> Generator[Part, None, None]:
         """Yield all sentences from the first one on, as parts of a text whose every line is a sentence."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Int32Array, Int64Array
 from gensim_tfw2v.corpus.cache import CacheBudget, EncodedStore
 from gensim_tfw2v.corpus.file_scan import ScanProgress, counted_and_kept
@@ -59,7 +60,7 @@ def scan_sentences(
     vocabulary, store = RawVocabulary(), EncodedStore(budget)
     tally, table = _Tally(vocabulary), NumberTable(vocabulary.numbers)
     try:
-        for batch in sentence_batches(shown):
+        for batch in sentence_batches(shown, tuning.ITERABLE_WORDS, tuning.ITERABLE_PIECES):
             if isinstance(batch, NumberBatch):
                 ids = table.ids(batch.numbers)
             else:

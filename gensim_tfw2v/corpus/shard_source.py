@@ -29,14 +29,14 @@ class EncodedSource(Source):
         self._words_per_chunk = words_per_chunk
         self.reader = corpus.reader(key_to_index)
 
-    def epoch(self) -> Generator[Chunk, None, None]:
+    def epoch(self, number: int = 0) -> Generator[Chunk, None, None]:
         """Yield the chunks of one pass over the whole corpus."""
-        number = 0
+        chunk = 0
         for shard in range(len(self._corpus.shards)):
             for span in spans_of(shard, self._corpus.sentence_lengths(shard), self._words_per_chunk):
                 words, sentences = span.end_word - span.first_word, span.end_sentence - span.first_sentence
-                yield Chunk(number, span, words, sentences)
-                number += 1
+                yield Chunk(chunk, span, words, sentences)
+                chunk += 1
 
     def close(self) -> None:
         """Do nothing: no file is open, and no ids are in memory."""

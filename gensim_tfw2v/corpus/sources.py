@@ -1,7 +1,8 @@
-"""Corpora of text → chunks of ids. Each epoch yields all sentences; they are encoded once if they fit a budget."""
+"""Corpora of text → chunks of ids. Sentences are encoded once if they fit a budget and all passes yield the same."""
 
 from __future__ import annotations
 
+import logging
 import numbers
 import os
 import threading
@@ -21,6 +22,7 @@ from gensim_tfw2v.corpus.chunks import Chunk, Pieces, cut_into_chunks
 from gensim_tfw2v.corpus.file_scan import FileScan, file_sentences, sentences_of_parts
 from gensim_tfw2v.corpus.hold_out import HoldOut, Take
 from gensim_tfw2v.corpus.number_sentences import NumberTable
+from gensim_tfw2v.corpus.pass_beginning import PassBeginning
 from gensim_tfw2v.corpus.sentence_batches import NumberBatch, SentenceBatch, sentence_batches
 from gensim_tfw2v.corpus.sentence_parts import SentenceParts
 from gensim_tfw2v.corpus.sentence_scan import SentenceScan
@@ -30,13 +32,15 @@ from gensim_tfw2v.corpus.shards import ShardReader
 
 __all__ = ["MAX_SENTENCE_WORDS", "CacheBudget", "Chunk", "FileSource", "IterableSource", "PartsSource", "Source"]
 
+logger = logging.getLogger(__name__)
+
 
 class _AbandonedError(Exception):
     """The pass over the corpus was abandoned."""
 
 
 class Source(ABC):
-    """A corpus that yields the same chunks every epoch."""
+    """A corpus that yields chunks in every epoch, the same ones unless its sentences differ from pass to pass."""
 
     reader: ShardReader | None = None
     """Reads the chunks that are spans of an encoded corpus."""
@@ -53,8 +57,14 @@ class Source(ABC):
         self.close()
 
     @abstractmethod
-    def epoch(self) -> Generator[Chunk, None, None]:
-        """Yield the chunks of one pass over the whole corpus, without the sentences that are held out."""
+    def epoch(self, number: int = 0) -> Generator[Chunk, None, None]:
+        """Yield the chunks of one pass over the whole corpus, without the sentences that are held out.
+
+        Parameters
+        ----------
+        number : int, optional
+            Of the epoch: 0, 1, 2, ... in a training.
+        """
 
     def hold_out(self, take: Take) -> None:
         """Read the corpus once, and give the sentences that are held out to `take`; by default there are none."""
@@ -75,6 +85,8 @@ class Source(ABC):
 
 class _TextSource(Source):
     """A corpus of text that is encoded as it is read, and stays encoded after the first epoch if it fits a budget.
+
+    Before the sentences of one pass stand for another one, the beginnings of both are compared, once.
 
     Parameters
     ----------
@@ -115,6 +127,8 @@ class _TextSource(Source):
         self._held_out = held_out
         self._weights = weights
         self._take: Take | None = None  # receives the sentences that are held out
+        self._beginning: PassBeginning | None = None  # of the first whole pass
+        self._is_compared = False  # with another pass
 
     def hold_out(self, take: Take) -> None:
         self._take = take
@@ -124,8 +138,9 @@ class _TextSource(Source):
         finally:
             self._take = None
 
-    def epoch(self) -> Generator[Chunk, None, None]:
+    def epoch(self, number: int = 0) -> Generator[Chunk, None, None]:
         """Yield the chunks of one pass over the whole corpus."""
+        self._drop_if_passes_differ()
         if self._cache is not None:
             yield from self._cached_epoch(self._cache)
         elif self._budget is None or self._kept() is not None:
@@ -138,6 +153,23 @@ class _TextSource(Source):
         if self._cache is not None:
             self._cache.close()
             self._cache = None
+
+    def _drop_if_passes_differ(self) -> None:
+        """Free what is kept of the first pass, if it would stand for another one and the two differ."""
+        scan = self._kept()
+        if self._beginning is None or self._is_compared or (self._cache is None and scan is None):
+            return
+        if not self._begins_with(self._beginning):
+            logger.info("sentences differ from pass to pass: every epoch reads them anew")
+            self._budget = None
+            self.close()
+            if scan is not None:
+                scan.close()
+        self._is_compared = True
+
+    def _begins_with(self, beginning: PassBeginning) -> bool:
+        """Return whether a new pass begins as an earlier one did; by default all passes are equal."""
+        return True
 
     def _pieces(self) -> Generator[Pieces, None, None]:
         """Yield the corpus as pieces of sentences, any number at a time."""
@@ -201,10 +233,14 @@ class _TextSource(Source):
             yield Chunk(number, sentences, *totals)
 
     def _encoded_chunks(self) -> Iterator[Chunk]:
+        beginning = PassBeginning()
         with closing(self._pieces()) as found:
-            pieces = found if self._weights is None else with_weights(found, self._weights)
+            noted = beginning.noted(found)
+            pieces = noted if self._weights is None else with_weights(noted, self._weights)
             trained = pieces if self._held_out is None else self._held_out.without(pieces, self._take)
             yield from cut_into_chunks(trained, self._words_per_chunk)
+        if self._beginning is None:
+            self._beginning = beginning
 
 
 class IterableSource(_TextSource):
@@ -219,7 +255,7 @@ class IterableSource(_TextSource):
     words_per_chunk, budget, ids_below, held_out, weights
         As for `_TextSource`.
     scan : SentenceScan, optional
-        Result of an earlier pass. If it keeps the encoded sentences, they are not read again. The caller closes the
+        Result of an earlier pass. If it keeps the encoded sentences, they are the first pass. The caller closes the
         scan.
     """
 
@@ -242,7 +278,20 @@ class IterableSource(_TextSource):
         scan = self._scan
         return scan if scan is not None and scan.stands_for(self._sentences) else None
 
+    def _begins_with(self, beginning: PassBeginning) -> bool:
+        again = PassBeginning()
+        with closing(self._read_in_batches(again.words_missing, again.pieces_missing)) as found:
+            for pieces in found:
+                again.add(pieces)
+                if again.is_whole:  # no further sentence is taken
+                    break
+        return again == beginning
+
     def _read(self) -> Generator[Pieces, None, None]:
+        return self._read_in_batches(tuning.ITERABLE_WORDS, tuning.ITERABLE_PIECES)
+
+    def _read_in_batches(self, words: int, pieces: int) -> Generator[Pieces, None, None]:
+        """Read the iterable, and yield its sentences once there are so many words or pieces of them."""
         abandoned = self._abandoned
 
         def raise_if_abandoned() -> None:
@@ -250,7 +299,7 @@ class IterableSource(_TextSource):
                 raise _AbandonedError  # a plain end would look like the end of the corpus
 
         table = NumberTable(self._ids_of_words)
-        for batch in sentence_batches(self._sentences, raise_if_abandoned):
+        for batch in sentence_batches(self._sentences, words, pieces, raise_if_abandoned):
             ids = table.ids(batch.numbers) if isinstance(batch, NumberBatch) else self._ids_of(batch)
             yield Pieces(ids, np.array(batch.lengths, dtype=np.int32), np.array(batch.begun, dtype=np.int32))
 
@@ -285,16 +334,28 @@ class PartsSource(IterableSource):
     shown : SentenceParts
         The same sentences, which are read.
     key_to_index, words_per_chunk, budget, ids_below, scan, held_out, weights
-        As for `IterableSource`.
+        As for `IterableSource`. If passes differ, the budget is nothing, and there is no scan that keeps sentences.
+    first_pass : int, optional
+        Number of the pass that the first epoch reads, if passes differ.
     """
 
-    def __init__(self, sentences: Any, shown: SentenceParts, *arguments: Any, **options: Any) -> None:
+    def __init__(
+        self, sentences: Any, shown: SentenceParts, *arguments: Any, first_pass: int = 0, **options: Any
+    ) -> None:
         super().__init__(sentences, *arguments, **options)
         self._shown = shown
+        self._first_pass = self._pass = first_pass
+
+    def epoch(self, number: int = 0) -> Generator[Chunk, None, None]:
+        self._pass = self._first_pass + number
+        yield from super().epoch(number)
+
+    def _begins_with(self, beginning: PassBeginning) -> bool:
+        return True  # nothing is kept if passes differ
 
     def _read(self) -> Generator[Pieces, None, None]:
         abandoned = self._abandoned
-        with closing(sentences_of_parts(self._shown.numbered_parts(), self._id)) as found:
+        with closing(sentences_of_parts(self._shown.of_pass(self._pass).numbered_parts(), self._id)) as found:
             for sentences in found:
                 if abandoned.is_set():
                     raise _AbandonedError

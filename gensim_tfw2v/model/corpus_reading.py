@@ -48,6 +48,11 @@ class Corpus:
     weights: Float32Array | None = None
     """Of the sentences; None: each has the weight 1."""
 
+    @property
+    def next_pass(self) -> int:
+        """Number of the next pass over sentences whose passes differ, 0 for others."""
+        return self.sentences.passes if isinstance(self.sentences, SentenceParts) else 0
+
 
 @dataclass(frozen=True)
 class RawVocabulary:
@@ -120,8 +125,9 @@ class CorpusReader:
     ) -> RawVocabulary:
         """Return the vocabulary of sentences; keep them as numbers if they are trained before they can change."""
         logger.info("collecting all words and their counts")
-        budget = options.budget if is_trained_next else _NOTHING_KEPT
         parts = in_parts(sentences, options.column)
+        is_kept = is_trained_next and (parts is None or parts.repeats)
+        budget = options.budget if is_kept else _NOTHING_KEPT
         if parts is None:
             shown = _shown_and_warned(sentences, options.draws_bar)
             scan = scan_sentences(sentences, shown, budget, SentenceScanLog(progress_per))
@@ -140,6 +146,7 @@ class CorpusReader:
         total_words: int,
         is_read_again: bool,
         held_out: HoldOut | None = None,
+        first_pass: int = 0,
     ) -> Source:
         """Return a source that yields the corpus as chunks of ids in every epoch.
 
@@ -155,6 +162,8 @@ class CorpusReader:
             Whether there is more than one pass.
         held_out : HoldOut, optional
             Which sentences of a text or an iterable are left out.
+        first_pass : int, optional
+            Number of the pass that the first epoch reads, of sentences whose passes differ.
         """
         if corpus.file is not None and is_encoded(corpus.file):
             return EncodedSource(EncodedCorpus(corpus.file), vectors.key_to_index, block_words)
@@ -170,7 +179,8 @@ class CorpusReader:
             parts = in_parts(corpus.sentences, options.column)
             rest = words, self._sentence_scan, held_out, corpus.weights
             if parts is not None:
-                return PartsSource(corpus.sentences, parts, known, block_words, budget, *rest)
+                budget = budget if parts.repeats else _NOTHING_KEPT
+                return PartsSource(corpus.sentences, parts, known, block_words, budget, *rest, first_pass=first_pass)
             return IterableSource(corpus.sentences, known, block_words, budget, *rest)
         readers, scanned = options.readers, self._scan
         return FileSource(

@@ -128,7 +128,8 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         2**28,
         "int",
         "Bytes of memory that the encoded corpus, 4 a word, may take. A corpus that fits is read once, not once an "
-        "epoch. 0 reads it every epoch, which is required if your iterable changes between epochs",
+        "epoch, unless an iterable yields [other sentences](docs/how-to/corpora.md#other-sentences-in-every-epoch) on "
+        "each pass. 0 reads it every epoch",
         rule=Bytes(),
         flag=Flag(
             MEMORY_FLAGS, "BYTES", "memory that the encoded corpus may take, as 500000, 512M or 2G", default="256M"

@@ -170,7 +170,14 @@ def _loop(model: Word2Vec, arguments: TrainArguments, callbacks: Sequence[Any], 
     end_is_chosen = model._is_constructed and bool(arguments.end_alpha)
     fall = fall_within_epoch(model, from_file=corpus.file is not None, end_is_chosen=end_is_chosen)
     choices = begun_with or choices_for(
-        model, choice, arguments.total_examples, total_words, fall, arguments.freeze, corpus.weights is not None
+        model,
+        choice,
+        arguments.total_examples,
+        total_words,
+        fall,
+        arguments.freeze,
+        weighted=corpus.weights is not None,
+        first_pass=corpus.next_pass,
     )
     held_out = hold_out_for(arguments.validation, choices.entropy)
     source = model._reader.source(
@@ -181,6 +188,7 @@ def _loop(model: Word2Vec, arguments: TrainArguments, callbacks: Sequence[Any], 
         total_words or model.corpus_total_words or 0,
         is_read_again=model.epochs != 1 or held_out is not None,
         held_out=held_out,
+        first_pass=choices.first_pass,
     )
     is_read_now = arguments.validation is not None
     with shown_while("reading the validation sentences", wants_bar(model.progress) and is_read_now):

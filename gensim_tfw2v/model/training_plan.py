@@ -57,10 +57,11 @@ def choices_for(
     fall: float = 1.0,
     freeze: str | None = None,
     weighted: bool = False,
+    first_pass: int = 0,
 ) -> TrainingChoices:
     """Return the choices for a model that is trained from the beginning.
 
-    `freeze` and `weighted` are those of `StepSettings`.
+    `freeze` and `weighted` are those of `StepSettings`, and `first_pass` is that of `TrainingChoices`.
     """
     words = len(model.wv)
     counts = word_counts(model.wv)
@@ -84,6 +85,7 @@ def choices_for(
         shape=shape,
         windows=windows,
         settings=replace(_step_settings(model, shape, windows, hits, fast), freeze=freeze, weighted=weighted),
+        first_pass=first_pass,
     )
 
 

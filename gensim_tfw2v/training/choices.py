@@ -24,6 +24,7 @@ class TrainingChoices:
     shape: BatchShape
     windows: Windows
     settings: StepSettings
+    first_pass: int = 0  # number of the pass that the first epoch reads, of sentences whose passes differ
 
     def without(self, sentences: int, raw_words: int) -> TrainingChoices:
         """Return the choices for a corpus of which so many sentences and words are not trained."""

@@ -98,7 +98,7 @@ class _Epochs:
         if (plan := next(self._plans, None)) is not None:
             begin = self._begun_before.get(plan.epoch, EpochPosition(plan.epoch))
             has_checksums = self._has_checksums or begin.passed.chunks > 0
-            reader = ChunkReader(self._source, self._placement.concurrency, begin.passed, has_checksums)
+            reader = ChunkReader(self._source, self._placement.concurrency, begin.passed, has_checksums, plan.epoch)
             epoch = Epoch(plan, reader, self._placement, begin)
             self._latest.append(epoch)
             self._begun.append(epoch)

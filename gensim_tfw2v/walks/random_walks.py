@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import deque
 from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -36,8 +37,8 @@ _WALKS, _ORDER = 0x77616C6B, 0x6F726472  # purposes of random numbers
 class RandomWalks(SentenceParts):
     """Random walks on a graph, as the sentences of a corpus.
 
-    Walks are drawn while they are read, and never stored. All passes over one object yield the same walks: `seed`
-    decides, whatever `workers` is.
+    Walks are drawn while they are read, and never stored. `seed` decides which, whatever `workers` is. All passes over
+    one object yield the same walks, unless `resample`.
 
     Parameters
     ----------
@@ -57,6 +58,8 @@ class RandomWalks(SentenceParts):
         Whether an edge leads only from its first node to its second one.
     weights : array_like, optional
         The weight of each of the pairs. By default all are equal.
+    resample : bool, optional
+        Whether each pass draws other walks, so that every epoch trains new ones. The first pass is the same either way.
     seed : int, optional
         Seed of random numbers.
     workers : int, optional
@@ -66,6 +69,9 @@ class RandomWalks(SentenceParts):
     ----------
     nodes : list
         All nodes.
+    passes : int
+        With `resample`, the number of the next pass: 0 for the first one. Set it to draw a pass again. A training that
+        resumes from a checkpoint does so itself.
 
     Examples
     --------
@@ -84,6 +90,7 @@ class RandomWalks(SentenceParts):
         q: float = 1.0,
         directed: bool = False,
         weights: Any = None,
+        resample: bool = False,
         seed: int = 1,
         workers: int | None = None,
     ) -> None:
@@ -92,6 +99,7 @@ class RandomWalks(SentenceParts):
         self._walks_per_node: int = given["walks_per_node"]
         self._walk_length: int = given["walk_length"]
         self._seed: int = given["seed"]
+        self.repeats = not resample
         self._workers: int = given["workers"] or usable_cores()
         is_biased = given["p"] != 1 or given["q"] != 1
         self._bias: Float64Array = np.array([1 / given["p"], 1, 1 / given["q"]] if is_biased else [], np.float64)
@@ -102,8 +110,20 @@ class RandomWalks(SentenceParts):
     def __len__(self) -> int:
         return len(self.nodes) * self._walks_per_node
 
+    def of_pass(self, number: int) -> RandomWalks:
+        """Return the walks of a pass, which do not change; the next pass then has a greater number."""
+        if self.repeats:
+            return self
+        self.passes = max(self.passes, number + 1)
+        found = copy.copy(self)  # with the same graph
+        found.repeats, found.passes = True, number
+        return found
+
     def drawn(self) -> Generator[Sentences, None, None]:
         """Yield all walks, some at a time, as numbers of nodes. Threads draw the next ones meanwhile."""
+        if not self.repeats:
+            yield from self.of_pass(self.passes).drawn()
+            return
         waiting: deque[Future[Sentences]] = deque()
         with ThreadPoolExecutor(self._workers, "random-walks") as threads:
             for number, begins in enumerate(self._begins()):
@@ -117,14 +137,19 @@ class RandomWalks(SentenceParts):
         """Yield the first nodes of some walks at a time: all nodes in random order, again and again."""
         walks = max(1, _NODES_AT_ONCE // self._walk_length)
         for turn in range(self._walks_per_node):
-            order = np.random.default_rng([self._seed, _ORDER, turn]).permutation(len(self.nodes)).astype(np.int32)
+            order = np.random.default_rng(self._entropy(_ORDER, turn)).permutation(len(self.nodes)).astype(np.int32)
             for start in range(0, len(order), walks):
                 yield order[start : start + walks]
+
+    def _entropy(self, purpose: int, number: int) -> list[int]:
+        """Return what random numbers for a purpose follow from in this pass."""
+        entropy = [self._seed, purpose, number]
+        return [*entropy, self.passes] if self.passes else entropy
 
     def _draw(self, number: int, begins: Int32Array) -> Sentences:
         graph, length = self._graph, self._walk_length
         nodes, lengths = np.empty(len(begins) * length, np.int32), np.empty(len(begins), np.int32)
-        random = RandomNumbers.seeded([self._seed, _WALKS, number])
+        random = RandomNumbers.seeded(self._entropy(_WALKS, number))
         arrays = graph.starts, graph.neighbours, graph.ends, self._bias, begins
         written = call("draw_walks", *arrays, length, random, nodes, lengths)
         return Sentences(nodes[:written], lengths)

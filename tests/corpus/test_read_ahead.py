@@ -26,7 +26,7 @@ class Numbers(Source):
         self.threads: list[int] = []
         self.closed = threading.Event()
 
-    def epoch(self) -> Generator[Chunk, None, None]:
+    def epoch(self, number: int = 0) -> Generator[Chunk, None, None]:
         try:
             for number in range(self.chunks):
                 self.threads.append(threading.get_ident())

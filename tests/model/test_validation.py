@@ -190,9 +190,9 @@ class Lines:
         return iter(OTHERS)
 
 
-def test_a_corpus_that_fits_the_cache_is_read_once_more_than_counted_at_most() -> None:
+def test_a_corpus_that_fits_the_cache_is_counted_read_once_and_compared() -> None:
     model = TFWord2Vec(**SETTINGS | {"epochs": 5})
-    lines = Lines(passes=2)
+    lines = Lines(passes=3)
     model.build_vocab(lines)
     model.train(lines, total_examples=model.corpus_count, epochs=5, validation=0.1)
     assert lines.passes == 0

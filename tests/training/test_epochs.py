@@ -31,7 +31,7 @@ class Numbers(Source):
         self.passes = self.open_passes = self.most_open = 0
         self.was_abandoned = False
 
-    def epoch(self) -> Generator[Chunk, None, None]:
+    def epoch(self, number: int = 0) -> Generator[Chunk, None, None]:
         self.passes += 1
         self.open_passes += 1
         self.most_open = max(self.most_open, self.open_passes)

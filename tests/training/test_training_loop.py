@@ -133,7 +133,7 @@ class Adding(Placement):
 class Chunks(Source):
     """A corpus of empty chunks."""
 
-    def epoch(self) -> Generator[Chunk, None, None]:
+    def epoch(self, number: int = 0) -> Generator[Chunk, None, None]:
         yield from (Chunk(number, NO_SENTENCES, 1, 1) for number in range(CHUNKS))
 
     def close(self) -> None:

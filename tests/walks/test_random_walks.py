@@ -1,10 +1,12 @@
-"""Walks take steps with the chances that node2vec defines, and are the same in every pass."""
+"""Walks take steps with the chances that node2vec defines, and are the same in every pass unless drawn anew."""
 
 from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from gensim.models import Word2Vec
 from support.contract import assert_equal_models
 from support.native_functions import WAYS, functions_run
 from support.plain_walks import WeightedEdges, least_p_value, plain_graph
+from support.stopping import StopError, stop
 
 from gensim_tfw2v import RandomWalks, TFWord2Vec
 from gensim_tfw2v.walks import random_walks
@@ -131,3 +134,97 @@ def test_steps_of_a_large_graph_follow_its_edges() -> None:
     edges = {(int(first), int(second)) for first, second in pairs}
     walks = RandomWalks(pairs, walks_per_node=1, walk_length=20, p=0.5, q=2, directed=True)
     assert {step for walk in walks for step in pairwise(walk)} <= edges
+
+
+# -- other walks in each pass ------------------------------------------------------------------------------------------
+
+RESAMPLED: dict[str, Any] = {"walk_length": 9, "resample": True}
+
+
+@pytest.fixture
+def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have walks drawn some nodes at a time, by several calls."""
+    monkeypatch.setattr(random_walks, "_NODES_AT_ONCE", 100)
+
+
+@pytest.mark.usefixtures("_small_parts")
+@pytest.mark.parametrize("settings", [{}, {"p": 0.5, "q": 2}])
+def test_each_pass_draws_other_walks_and_the_first_one_the_usual_ones(settings: dict[str, float]) -> None:
+    walks = RandomWalks(PAIRS, **RESAMPLED, **settings)
+    assert (walks.repeats, walks.passes) == (False, 0)
+    passes = [list(walks) for _ in range(4)]
+    assert walks.passes == 4
+    assert passes[0] == list(RandomWalks(PAIRS, walk_length=9, **settings))
+    for number, drawn in enumerate(passes):
+        assert Counter(walk[0] for walk in drawn) == dict.fromkeys(range(1, 7), 10)
+        for other in passes[:number]:
+            # Not even the order of their beginnings is that of another pass.
+            assert [walk[0] for walk in drawn] != [walk[0] for walk in other]
+            assert sorted(drawn) != sorted(other)
+    again = RandomWalks(PAIRS, workers=3, **RESAMPLED, **settings)
+    assert [list(again) for _ in range(4)] == passes
+    assert [list(again.of_pass(number)) for number in (2, 2, 0)] == [passes[2], passes[2], passes[0]]
+    again.passes = 1
+    assert list(again) == passes[1]
+
+
+def test_walks_of_later_passes_have_the_chances_of_node2vec() -> None:
+    walks = walks_on(WEIGHTED, p=0.25, q=4, walks_per_node=400, walk_length=30, resample=True)
+    for number in (1, 7):
+        least, tests = least_p_value(walks.of_pass(number), plain_graph(WEIGHTED, False), 0.25, 4)
+        assert least > 0.001 / tests
+
+
+def listed(numbers: list[int]) -> Any:
+    """Return an iterable of the walks of one pass after the other."""
+    passes = iter([list(RandomWalks(PAIRS, **RESAMPLED).of_pass(number)) for number in numbers])
+    return type("Listed", (), {"__iter__": lambda _: iter(next(passes))})()
+
+
+@pytest.mark.parametrize(
+    ("settings", "first", "second"),
+    [
+        pytest.param({}, [0, 1, 2], [3, 4, 5], id="plain"),
+        # Sentences are held out from the pass that the first epoch trains.
+        pytest.param({"validation": 0.2}, [0, 1, 1, 2], [3, 3, 4, 5], id="validated"),
+    ],
+)
+def test_each_epoch_trains_other_walks(settings: dict[str, Any], first: list[int], second: list[int]) -> None:
+    walks = RandomWalks(PAIRS, **RESAMPLED)
+    model = TFWord2Vec(walks, **SMALL, **settings)
+    model.train(walks, total_examples=60, epochs=3)
+    expected = TFWord2Vec(listed(first), cache_memory=0, **SMALL, **settings)
+    expected.train(listed(second), total_examples=60, epochs=3)
+    assert_equal_models(model, expected)
+    assert walks.passes == 6
+
+
+def test_gensims_class_sees_other_walks_in_each_pass() -> None:
+    model, expected = Word2Vec(RandomWalks(PAIRS, **RESAMPLED), **SMALL), Word2Vec(listed([0, 1, 2]), **SMALL)
+    np.testing.assert_array_equal(model.wv.vectors, expected.wv.vectors)
+
+
+class Stopping(RandomWalks):
+    """Walks that end a training in the midst of a pass."""
+
+    def _draw(self, number: int, begins: Any) -> Any:
+        if (self.passes, number) == (2, 3):
+            stop()
+        return super()._draw(number, begins)
+
+
+@pytest.mark.usefixtures("_small_parts")
+@pytest.mark.parametrize("settings", [{}, {"validation": 0.2}], ids=str)
+@pytest.mark.parametrize("begun", [lambda walks: walks, lambda _: RandomWalks(PAIRS, **RESAMPLED)], ids=["same", "new"])
+def test_a_training_on_other_walks_resumes_in_the_midst_of_a_pass(
+    begun: Callable[[RandomWalks], RandomWalks], settings: dict[str, Any], tmp_path: Path
+) -> None:
+    arguments = SMALL | settings | {"epochs": 4, "batch_words": 50}
+    walks = Stopping(PAIRS, **RESAMPLED)
+    model = TFWord2Vec(**arguments, checkpoint_dir=tmp_path, checkpoint_every="50 words")
+    model.build_vocab(walks)
+    with pytest.raises(StopError):
+        model.train(walks, total_examples=60, epochs=4)
+    walks.__class__ = RandomWalks  # which does not stop
+    resumed = TFWord2Vec.resume(tmp_path, begun(walks))
+    assert_equal_models(resumed, TFWord2Vec(RandomWalks(PAIRS, **RESAMPLED), **arguments))

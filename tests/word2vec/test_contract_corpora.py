@@ -266,10 +266,15 @@ def test_a_folder_of_plain_and_compressed_files_trains(word2vec_class: type[Any]
     assert build_and_train(word2vec_class, PathLineSentences(str(tmp_path)))[1] == COUNTS
 
 
-def test_a_corpus_that_changes_between_passes_is_read_afresh_without_a_cache(
-    tfword2vec_class: type[Any],
+@pytest.mark.parametrize(
+    ("settings", "passes"),
+    [({"cache_memory": 0}, [1, 2, 3]), ({}, [1, 2, 4])],  # pass 3 shows that sentences differ
+    ids=["without a cache", "by default"],
+)
+def test_a_corpus_that_changes_between_passes_is_read_afresh(
+    settings: dict[str, Any], passes: list[int], tfword2vec_class: type[Any]
 ) -> None:
-    """Random walks yield other sentences on each pass; with no cache allowed every epoch trains its own."""
+    """Random walks yield other sentences on each pass; every epoch trains its own."""
 
     class Growing:
         def __init__(self) -> None:
@@ -280,11 +285,11 @@ def test_a_corpus_that_changes_between_passes_is_read_afresh_without_a_cache(
             yield from SENTENCES[:10] * self.passes
 
     corpus = Growing()
-    model = tfword2vec_class(**ARGUMENTS, cache_memory=0)
+    model = tfword2vec_class(**ARGUMENTS, **settings)
     model.build_vocab(corpus)
-    words = model.corpus_total_words
-    assert model.train(corpus, total_examples=10, epochs=2) == (5 * words, 5 * words)
-    assert corpus.passes == 3
+    words = model.corpus_total_words * sum(passes[1:])
+    assert model.train(corpus, total_examples=10, epochs=2) == (words, words)
+    assert corpus.passes == passes[-1]
 
 
 @pytest.mark.parametrize(
