@@ -285,7 +285,8 @@ class IterableSource(_TextSource):
                 again.add(pieces)
                 if again.is_whole:  # no further sentence is taken
                     break
-        return again == beginning
+        # Without a sentence, it could be read only once, and what is kept is all there is.
+        return again in (beginning, PassBeginning())
 
     def _read(self) -> Generator[Pieces, None, None]:
         return self._read_in_batches(tuning.ITERABLE_WORDS, tuning.ITERABLE_PIECES)

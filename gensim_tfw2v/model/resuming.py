@@ -223,7 +223,8 @@ def check_settings(settings: Mapping[str, Any], checkpoint: Checkpoint) -> None:
     began_with = {**before, "alpha": choices.alpha, "min_alpha": choices.min_alpha}
     for name, value in settings.items():
         is_known = name in began_with and name not in MAY_CHANGE and name != "epochs"
-        if is_known and value != began_with[name]:
+        is_to_be_chosen = name == "optimizer" and value is None
+        if is_known and not is_to_be_chosen and value != began_with[name]:
             raise ValueError(
                 f"{name} is {value!r}, and the training in {checkpoint.path} began with {began_with[name]!r}; it can "
                 "be resumed only with the same settings"

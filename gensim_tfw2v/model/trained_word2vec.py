@@ -148,4 +148,5 @@ class TrainedWord2Vec:
         self._model.epochs = epochs
 
     def set_report(self, report: dict[str, Any] | None) -> None:
-        self._model.training_report = report
+        chosen = {"optimizer": self._model.optimizer}
+        self._model.training_report = report if report is None else report | chosen

@@ -29,14 +29,14 @@ BLOCK_WORDS = 50
 @pytest.fixture
 def job(tmp_path: Path) -> Job:
     """Return a job of sixty blocks."""
-    return Job("tfw2v", str(corpus_in(tmp_path)), vector_size=10, epochs=2, sample=0.0)
+    return Job("tfw2v", str(corpus_in(tmp_path)), vector_size=10, epochs=2, sample=0.0, optimizer="sgd")
 
 
 def trained_here(job: Job) -> Any:
     """Return a model that this process has trained on the same blocks, one after the other."""
     from gensim_tfw2v import TFWord2Vec
 
-    model = TFWord2Vec(**job.gensim_arguments(), batch_words=BLOCK_WORDS, progress=False)
+    model = TFWord2Vec(**job.gensim_arguments(), batch_words=BLOCK_WORDS, progress=False, optimizer=job.optimizer)
     model.build_vocab(corpus_file=job.corpus)
     model.train(corpus_file=job.corpus, total_words=model.corpus_total_words, epochs=job.epochs)
     return model

@@ -114,7 +114,6 @@ def test_what_is_dropped_takes_no_memory() -> None:
 @pytest.mark.parametrize(
     "others",
     [
-        pytest.param([], id="no sentence"),
         pytest.param([*rotated(20, 0), ["a"]], id="one more"),
         pytest.param(rotated(19, 0), id="one less"),
         pytest.param([*rotated(19, 0), ["b", "a", "c"]], id="another last one"),
@@ -127,6 +126,12 @@ def test_any_difference_in_the_beginning_counts(others: list[list[str]], kept: s
     with source_of(Passes(first, others), kept) as source:
         assert plain_epoch(source) == expected_chunks(first, IDS, 7)
         assert plain_epoch(source) == expected_chunks(others, IDS, 7)
+
+
+def test_what_can_be_read_only_once_is_repeated(kept: str) -> None:
+    first = rotated(20, 0)
+    with source_of(Passes(first, []), kept) as source:
+        assert [plain_epoch(source) for _ in range(3)] == [expected_chunks(first, IDS, 7)] * 3
 
 
 def test_long_sentences_are_compared_by_their_first_words(monkeypatch: pytest.MonkeyPatch, kept: str) -> None:

@@ -27,7 +27,7 @@ from gensim_tfw2v.corpus.shards import EncodedCorpus, EncodedCorpusError, Span, 
 from gensim_tfw2v.corpus.sources import CacheBudget, FileSource
 from gensim_tfw2v.placement.calls import server_training
 
-SMALL: dict[str, Any] = {"vector_size": 8, "epochs": 2, "workers": 1, "batch_words": 3000}
+SMALL: dict[str, Any] = {"vector_size": 8, "epochs": 2, "workers": 1, "batch_words": 3000, "optimizer": "sgd"}
 
 
 @pytest.fixture(scope="session")

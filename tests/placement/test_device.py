@@ -129,7 +129,7 @@ def test_the_device_is_logged_and_reported(caplog: pytest.LogCaptureFixture) -> 
     with caplog.at_level(logging.INFO):
         model = TFWord2Vec(SENTENCES, **SMALL, workers=1)
     assert "training runs on cpu" in caplog.messages
-    assert model.training_report == {"device": "cpu", "draws": "host"}
+    assert model.training_report == {"device": "cpu", "draws": "host", "optimizer": "adagrad"}
 
 
 def test_threads_make_blocks_while_the_gpu_trains_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +155,7 @@ def test_a_table_without_room_is_an_error_that_names_its_size() -> None:
 
 def test_tables_stay_on_the_device_and_steps_run_there() -> None:
     (found,) = trained_on_the_stand_in({"sg": 1})
-    assert found["report"] == {"device": "gpu:0", "draws": "device"}
+    assert found["report"] == {"device": "gpu:0", "draws": "device", "optimizer": "adagrad"}
     assert [name for name, _ in found["places"]] == ["inputs", "outputs"]
     assert all(place.endswith(SECOND_CPU) for place in [*(place for _, place in found["places"]), *found["graphs"]])
     assert found["threads"] == [["DrawingPlacement", 1]]

@@ -23,7 +23,8 @@ _SEEDS = 400  # a mean over so many trainings stands for what is expected
 
 def trained(word2vec_class: type[Word2Vec], alpha: float, **arguments: Any) -> tuple[Word2Vec, np.ndarray, np.ndarray]:
     """Return a model after an epoch at a constant rate, with its vectors before it."""
-    model = word2vec_class(**FIXED | {"alpha": alpha, "min_alpha": alpha} | arguments)
+    of_ours = {"optimizer": "sgd"} if word2vec_class is TFWord2Vec else {}
+    model = word2vec_class(**FIXED | {"alpha": alpha, "min_alpha": alpha} | of_ours | arguments)
     model.build_vocab(common_texts)
     rng = np.random.default_rng(7)
     model.wv.vectors[:] = rng.normal(0, 0.5, model.wv.vectors.shape)
@@ -68,7 +69,7 @@ def test_the_loss_is_gensims(mode: dict[str, int]) -> None:
     if mode["sg"]:
         assert losses[0] == pytest.approx(losses[1], rel=0.03)  # the table again
     else:  # gensim's Cython counts no loss for CBOW's tree; the number of decisions times log 2 is known, though
-        model = TFWord2Vec(**FIXED | mode)
+        model = TFWord2Vec(**FIXED | mode, optimizer="sgd")
         model.build_vocab(common_texts)
         lengths = dict(zip(model.wv.index_to_key, map(len, model.wv.expandos["code"]), strict=True))
         decisions = sum(lengths[word] for sentence in common_texts if len(sentence) > 1 for word in sentence)
@@ -82,7 +83,8 @@ def test_expected_negative_steps_are_gensims() -> None:
         moved = []
         for seed in range(_SEEDS):
             settings = FIXED | {"hs": 0, "negative": 5, "sg": 1, "seed": seed, "alpha": 1e-3, "min_alpha": 1e-3}
-            model = word2vec_class(**settings | ({"update_bound": 1e3} if word2vec_class is TFWord2Vec else {}))
+            of_ours = {"update_bound": 1e3, "optimizer": "sgd"} if word2vec_class is TFWord2Vec else {}
+            model = word2vec_class(**settings | of_ours)
             model.build_vocab(common_texts)
             model.wv.vectors[:] = 0.3
             model.train(common_texts, total_examples=model.corpus_count, epochs=1)

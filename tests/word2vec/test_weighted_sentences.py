@@ -36,7 +36,7 @@ def trained(mode: Mode, weights: Any, **settings: Any) -> TFWord2Vec:
 
 @EACH_PURE_MODE
 def test_a_weight_of_two_is_twice_the_learning_rate(mode: Mode) -> None:
-    unlimited = {"update_bound": 1e6}
+    unlimited = {"update_bound": 1e6, "optimizer": "sgd"}
     found = learnt_arrays(trained(mode, [2] * 150, alpha=0.01, min_alpha=0.002, **unlimited))
     expected = learnt_arrays(trained(mode, None, alpha=0.02, min_alpha=0.004, **unlimited))
     usual = learnt_arrays(trained(mode, None, alpha=0.01, min_alpha=0.002, **unlimited))
