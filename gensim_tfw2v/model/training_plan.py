@@ -23,6 +23,7 @@ from gensim_tfw2v.runtime.devices import GPU, THE_CPU
 from gensim_tfw2v.runtime.processor import multiplies_bfloat16, multiplies_tiles
 from gensim_tfw2v.steps.kernel import COMPILED, kernel_on
 from gensim_tfw2v.steps.settings import (
+    ADAGRAD,
     StepSettings,
     choose_compute_dtype,
     choose_max_step_rates,
@@ -103,9 +104,10 @@ def fall_within_epoch(model: Word2Vec, from_file: bool, end_is_chosen: bool) -> 
     """Return how far the learning rate falls within an epoch, as a share of an even fall to `min_alpha`.
 
     When gensim trains from a file, each thread counts only its own words, as if they were the words of all threads. A
-    reproducible training must not depend on the number of threads.
+    reproducible training must not depend on the number of threads. With Adagrad an even fall scores higher.
     """
-    falls_evenly = model.schedule == "linear" or model.reproducible or end_is_chosen or not from_file
+    is_asked_for = model.schedule == "linear" or model.reproducible or end_is_chosen
+    falls_evenly = is_asked_for or model.optimizer == ADAGRAD or not from_file
     return 1.0 if falls_evenly else 1.0 / model.workers
 
 
