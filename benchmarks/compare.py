@@ -10,6 +10,7 @@ from typing import Any
 
 from measuring.jobs import (
     MODES,
+    OPTIMIZERS,
     Job,
     add_corpus_argument,
     add_dtype_arguments,
@@ -79,7 +80,7 @@ class Comparison:
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         names = ("repeats", "epochs", "workers", "input", "window", "negative", "min_count", "sample", "alpha",
-                 "schedule", "compute_dtype", "cluster_dtype")  # fmt: skip
+                 "schedule", "optimizer", "compute_dtype", "cluster_dtype")  # fmt: skip
         self.report = start_report("Word2vec: speed, memory and quality", arguments, names, _NOTES)
         self.runs: list[dict[str, Any]] = []
         self.curves: list[dict[str, Any]] = []
@@ -137,6 +138,7 @@ def _parser() -> argparse.ArgumentParser:
     add_systems_arguments(parser)
     add("--workers", type=int, default=usable_cores(), metavar="N", help="default: all cores")
     add("--curves", action="store_true", help="one further run of each, scored after every epoch, with a picture")
+    add("--optimizer", choices=OPTIMIZERS, help="of ours (default: the package's own)")
     add_training_arguments(parser)
     add_dtype_arguments(parser)
     return parser
