@@ -36,14 +36,14 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         'How the learning rate falls from `alpha` to `min_alpha`. `"linear"`: evenly over all epochs, as gensim '
         "documents it",
         "evenly for iterables and with Adagrad; with SGD for a `corpus_file` as in gensim's class, by 1/`workers` of "
-        "that within an epoch, with a drop between epochs ([picture](docs/how-it-works/learning-rate.md)). An `end_alpha` "
-        "given to `train()` is always reached",
+        "that within an epoch, with a drop between epochs ([picture](docs/how-it-works/learning-rate.md)). An "
+        "`end_alpha` given to `train()` is always reached",
         rule=Choice(SCHEDULES),
         flag=Flag(
             LEARNING_FLAGS,
             None,
             "lower the learning rate evenly to --min-alpha",
-            default="so with Adagrad; with SGD as in gensim: for a file and n --workers, an epoch takes 1/n of the fall",
+            default="with SGD as in gensim: for a file and n --workers, an epoch takes 1/n of the fall",
         ),
         is_read_by_train=True,
         is_fixed_in_training=True,

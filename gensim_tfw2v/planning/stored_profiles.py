@@ -7,10 +7,10 @@ from gensim_tfw2v.planning.profiles import Profile, RowCost, StepCost
 AMX = Profile(
     processor="Intel Xeon with AVX-512 and AMX",
     steps={
-        "sg-neg": StepCost(466.0, 4.75),
-        "cbow-neg": StepCost(336.0, 4.57),
-        "sg-hs": StepCost(935.0, 10.85),
-        "cbow-hs": StepCost(813.0, 4.96),
+        "sg-neg": StepCost(170.0, 4.56),
+        "cbow-neg": StepCost(127.0, 4.51),
+        "sg-hs": StepCost(449.0, 13.62),
+        "cbow-hs": StepCost(223.0, 8.10),
     },
     worker=RowCost(4.0, 20.0),
     server=RowCost(1.4, 3.0),

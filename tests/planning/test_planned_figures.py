@@ -94,7 +94,10 @@ def test_memory_of_one_process_is_near_the_measured_one(name: str) -> None:
         assert memory == pytest.approx(run["peak_rss_bytes"], rel=0.1), run["mode"]
 
 
-@pytest.mark.parametrize(("name", "profile"), [("five_epochs", AMX), ("avx2_table", AVX2), ("avx2_size_300", AVX2)])
+@pytest.mark.parametrize(
+    ("name", "profile"),
+    [("five_epochs", AMX), ("size_300", AMX), ("avx2_table", AVX2), ("avx2_size_300", AVX2)],
+)
 def test_stored_costs_give_the_speeds_that_they_were_taken_from(name: str, profile: Profile) -> None:
     for run, settings in runs_of(name):
         if run["system"] != "tfw2v":
