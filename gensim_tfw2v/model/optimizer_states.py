@@ -15,8 +15,7 @@ from gensim_tfw2v.steps.settings import SGD
 def states_for(model: Word2Vec, row_counts: Mapping[str, int]) -> dict[str, Float32Array]:
     """Return a model's own states, by table, for so many rows of each; none if its optimizer has no states.
 
-    Rows of words that are new begin with a state of 0. A Huffman tree with more words has other nodes, so all of them
-    do.
+    Rows that are new begin with a state of 0. Like their vectors, nodes keep their states when the Huffman tree grows.
     """
     if model.optimizer == SGD:
         return {}
@@ -26,7 +25,7 @@ def states_for(model: Word2Vec, row_counts: Mapping[str, int]) -> dict[str, Floa
         if len(before) == rows:
             continue
         kept[name] = np.zeros(rows, np.float32)
-        if name != "nodes" and len(before) < rows:
+        if len(before) < rows:
             kept[name][: len(before)] = before
     return {name: kept[name] for name in row_counts}
 

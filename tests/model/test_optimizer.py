@@ -191,12 +191,15 @@ def test_new_words_begin_without_states_and_new_weights_too() -> None:
     assert model.optimizer_states == {}
 
 
-def test_the_states_of_a_tree_with_more_nodes_begin_anew() -> None:
+def test_the_states_of_a_tree_with_more_nodes_stay_as_its_vectors_do() -> None:
     model = trained(sg=1, hs=1, negative=0)
+    before = model.optimizer_states["nodes"].copy()
     model.build_vocab([["new", "words"] * 5], update=True)
     model.train([["new", "words"] * 5], total_examples=1, epochs=1)
-    assert len(model.optimizer_states["nodes"]) == len(model.wv)
-    assert not model.optimizer_states["nodes"].all()  # most nodes are on no new word's path
+    after = model.optimizer_states["nodes"]
+    assert len(after) == len(model.wv) == len(before) + 2
+    assert (after[: len(before)] >= before).all()
+    assert (after[: len(before)] == before).any()  # most nodes are on no new word's path
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def test_the_argument_of_train_is_for_one_call_only() -> None:
     model.train(SENTENCES, total_examples=150, epochs=1, cluster=shared_cluster())
     assert model.training_report is not None and "tasks" in model.training_report
     model.train(SENTENCES, total_examples=150, epochs=1)
-    assert model.training_report == {"device": "cpu", "draws": "host"}
+    assert model.training_report == {"device": "cpu", "draws": "host", "optimizer": "adagrad"}
 
 
 def test_observers_of_progress_see_the_metrics_of_every_task(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from gensim_tfw2v import TFWord2Vec
 # Keys of every report on a cluster.
 REPORT = {
     *("seconds", "raw_words", "trained_words", "blocks", "bytes", "bytes_per_word", "worker_seconds", "tasks"),
-    "recoveries",
+    *("recoveries", "optimizer"),
 }
 # Metrics of every task, and those of workers alone.
 TASK = {
@@ -77,7 +77,7 @@ def test_one_process_reports_no_tasks_of_a_cluster(design: DesignPromises) -> No
     report = undisturbed(design.name).training_report
     measured = set() if design.report_keys is None else design.report_keys | {"recoveries"}
     assert report is not None
-    assert report.keys() == measured | {"device", "draws"}
+    assert report.keys() == measured | {"device", "draws", "optimizer"}
 
 
 def test_the_arguments_of_designs_have_values_here() -> None:
