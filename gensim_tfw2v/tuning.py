@@ -88,8 +88,7 @@ LEAST_WORDS_FOR_RANDOM_TIES = 25_000  # in smaller vocabularies a random order o
 
 # -- steps (docs/contributing/decisions.md, "Maths of a batch") --------------------------------------------------------
 
-# Longest step of a row, in learning rates; the second number is for skip-gram with hierarchical softmax
-# alone.
+# Longest step of a row, in learning rates; the second number is for skip-gram with hierarchical softmax alone.
 MAX_STEP_RATES, TREE_MAX_STEP_RATES = 20.0, 4.0
 # Smaller batches lose more by converting numbers to bfloat16 than their products gain, unless vectors are longer.
 LEAST_TOKENS_FOR_BFLOAT16, USUAL_VECTOR_SIZE = 512, 100

@@ -37,6 +37,7 @@ def opened_model(path: Path, settings: Mapping[str, Any], defaults: Mapping[str,
     model has.
     """
     from gensim_tfw2v import TFWord2Vec
+    from gensim_tfw2v.model.arguments import is_left_open
 
     try:
         model = TFWord2Vec.load(str(path))
@@ -44,8 +45,8 @@ def opened_model(path: Path, settings: Mapping[str, Any], defaults: Mapping[str,
         reason = " ".join(str(error).split()) or type(error).__name__
         raise CommandError(f"--from {str(path)!r} is no model that can be trained: {reason}") from error
     for name, value in settings.items():
-        if name == "optimizer" and value is None:
-            continue  # it goes on as it was trained
+        if is_left_open(name, value):
+            continue  # the model goes on as it was trained
         if name not in OF_MODEL:
             setattr(model, name, value)
         elif value != defaults[name] and value != getattr(model, name):

@@ -60,6 +60,11 @@ def own_defaults() -> dict[str, Any]:
     return {argument.name: argument.default for argument in OWN_ARGUMENTS}
 
 
+def is_left_open(name: str, value: Any) -> bool:
+    """Return whether an argument's value leaves the choice to training, or to what a model was trained with before."""
+    return name == "optimizer" and value is None
+
+
 def own_and_gensims(variables: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the class's own arguments among the local variables of its constructor, and gensim's arguments.
 

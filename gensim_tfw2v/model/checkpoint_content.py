@@ -13,13 +13,12 @@ from gensim.models.word2vec import Word2Vec
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.checkpoints.folder import Checkpoint
-from gensim_tfw2v.model.gensim_files import as_class, saved_state
+from gensim_tfw2v.model.gensim_files import as_class, restored_state, saved_state
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 from gensim_tfw2v.model.server_vectors import make_server_matrices
 from gensim_tfw2v.model.tables import matrix_of, set_matrix
 from gensim_tfw2v.placement.contract import TABLES, Contents, RemoteMatrix
 from gensim_tfw2v.placement.row_states import STATE_SUFFIX, widened_pieces
-from gensim_tfw2v.steps.settings import SGD
 
 _PLAIN = (str, int, float, bool, type(None))
 _OF_WORDS = "word."  # prefix of the names of arrays with one value a word, such as counts
@@ -30,12 +29,7 @@ _FIXED_OF_GENSIM = (
     *("vector_size", "sg", "hs", "negative", "window", "shrink_windows", "cbow_mean", "sample", "ns_exponent"),
     *("seed", "batch_words"),
 )
-_FIXED = {
-    **dict.fromkeys(_FIXED_OF_GENSIM),
-    # A checkpoint that is older than an argument was written with its default.
-    **{argument.name: argument.default for argument in OWN_ARGUMENTS if argument.is_fixed_in_training},
-    "optimizer": SGD,  # which was the only one
-}
+_FIXED = (*_FIXED_OF_GENSIM, *(argument.name for argument in OWN_ARGUMENTS if argument.is_fixed_in_training))
 
 
 def check_words(model: Word2Vec) -> None:
@@ -136,14 +130,14 @@ def check_same(model: Word2Vec, checkpoint: Checkpoint) -> None:
 
     A model whose optimizer was to be chosen gets the checkpoint's.
     """
-    before = checkpoint.content["model"]
+    before = restored_state(checkpoint.content["model"])
     if model.optimizer is None:
-        model.optimizer = before.get("optimizer", _FIXED["optimizer"])
-    for name, default in _FIXED.items():
-        if getattr(model, name) != before.get(name, default):
+        model.optimizer = before["optimizer"]
+    for name in _FIXED:
+        if getattr(model, name) != before.get(name):
             raise ValueError(
                 f"{name} is {getattr(model, name)!r}, and the training in {checkpoint.path} began with "
-                f"{before.get(name, default)!r}; it can be resumed only with the same settings"
+                f"{before.get(name)!r}; it can be resumed only with the same settings"
             )
     if fingerprint_of(vocabulary_arrays(model)) != _fingerprint_in(checkpoint):
         words = len(json.loads(checkpoint.array("words").tobytes()))

@@ -12,7 +12,7 @@ from gensim.models import Word2Vec
 
 from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
 from gensim_tfw2v.cluster.errors import ClusterError
-from gensim_tfw2v.model.arguments import plain_arguments, rule_of
+from gensim_tfw2v.model.arguments import is_left_open, plain_arguments, rule_of
 from gensim_tfw2v.model.checkpoint_content import check_same, check_words, model_in, read_tables, states_in
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 from gensim_tfw2v.model.tables import set_matrix
@@ -223,8 +223,7 @@ def check_settings(settings: Mapping[str, Any], checkpoint: Checkpoint) -> None:
     began_with = {**before, "alpha": choices.alpha, "min_alpha": choices.min_alpha}
     for name, value in settings.items():
         is_known = name in began_with and name not in MAY_CHANGE and name != "epochs"
-        is_to_be_chosen = name == "optimizer" and value is None
-        if is_known and not is_to_be_chosen and value != began_with[name]:
+        if is_known and not is_left_open(name, value) and value != began_with[name]:
             raise ValueError(
                 f"{name} is {value!r}, and the training in {checkpoint.path} began with {began_with[name]!r}; it can "
                 "be resumed only with the same settings"

@@ -82,7 +82,7 @@ def test_tables_with_states_begin_with_the_same_vectors_and_with_states_of_zero(
     tables.make("alone", 50, 8)
     tables.make("inputs", 50, 9)
     tables.fill_randomly("alone", 5)
-    tables.fill_randomly("inputs", 5, of_states=1)
+    tables.fill_randomly("inputs", 5, have_states=True)
     alone, wide = (tables.rows(name, 0, 50) for name in ("alone", "inputs"))
     tables.free()
     np.testing.assert_array_equal(wide[:, :-1], alone)

@@ -105,7 +105,7 @@ class ServerStore(RemoteStore):
                 for first, piece in contents(name, have_states):
                     tables.write(name, first, piece)
             elif seed is not None:
-                tables.fill_randomly(name, seed, int(have_states))
+                tables.fill_randomly(name, seed, have_states)
 
     @property
     def is_untrained(self) -> bool:

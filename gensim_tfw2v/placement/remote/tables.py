@@ -77,10 +77,10 @@ class RemoteTables:
         self._record(names)
         self._handles[name] = [self._zero_shard(names[shard], shape, shard) for shard in range(self.shards)]
 
-    def fill_randomly(self, name: str, seed: int, of_states: int = 0) -> None:
+    def fill_randomly(self, name: str, seed: int, have_states: bool = False) -> None:
         """Give a table the initial rows that follow from `seed`; the servers make them.
 
-        Its last `of_states` columns are for the optimizer's states, which begin with zeros.
+        If rows have states of the optimizer, the last column is for these, which begin with 0.
         """
         shape = self._shapes[name]
         pieces = [(shard, *piece) for shard in range(self.shards) for piece in shape.pieces(shard)]
@@ -89,9 +89,9 @@ class RemoteTables:
             numbers = remote_functions.local(places.astype(np.int32))
             rows = remote_functions.local(places * self.shards + shard)
             with self._tf.device(self.device_of(shard)):
-                made = initial_rows(seed, rows, shape.columns - of_states)
-                if of_states:
-                    made = self._tf.pad(made, remote_functions.local(np.array([[0, 0], [0, of_states]], np.int32)))
+                made = initial_rows(seed, rows, shape.columns - have_states)
+                if have_states:
+                    made = self._tf.pad(made, remote_functions.local(np.array([[0, 0], [0, 1]], np.int32)))
                 self._write(self._handles[name][shard], numbers, made)
 
     def keep(self, name: str, value: Any) -> Any:
