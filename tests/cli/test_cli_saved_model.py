@@ -55,6 +55,15 @@ def test_models_of_gensim_are_trained_further(corpus: Path, tmp_path: Path) -> N
     assert KeyedVectors.load(str(tmp_path / "new.kv")).vectors.shape == (10, 8)
 
 
+@pytest.mark.parametrize(("flags", "optimizer"), [([], "sgd"), (["--optimizer", "adagrad"], "adagrad")], ids=str)
+def test_a_saved_model_keeps_its_optimizer_unless_another_is_named(
+    flags: list[str], optimizer: str, corpus: Path, tmp_path: Path
+) -> None:
+    Word2Vec([line.split() for line in SENTENCES], vector_size=8, min_count=1).save(str(tmp_path / "gensims"))
+    assert run("train", corpus, "--output", tmp_path / "new", "--from", tmp_path / "gensims", *flags, *QUIET) == 0
+    assert TFWord2Vec.load(str(tmp_path / "new")).optimizer == optimizer
+
+
 def test_a_training_from_a_saved_model_is_resumed(corpus: Path, saved: Path, tmp_path: Path) -> None:
     command = ["train", corpus, "--output", tmp_path / "new.kv", "--from", saved, "--freeze", "outputs", *QUIET]
     assert run(*command, "--checkpoint-dir", tmp_path / "checkpoints") == 0

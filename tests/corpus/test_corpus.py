@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from support.plain_chunks import expected_chunks, plain, plain_epoch
 
 from gensim_tfw2v import tuning
-from gensim_tfw2v.corpus.sources import MAX_SENTENCE_WORDS, CacheBudget, IterableSource
+from gensim_tfw2v.corpus.iterable_source import IterableSource
+from gensim_tfw2v.corpus.sources import MAX_SENTENCE_WORDS, CacheBudget
 
 NO_CACHE = CacheBudget(0, 0, None)
 IN_MEMORY = CacheBudget(2**20, 0, None)

@@ -17,10 +17,11 @@ from support.plain_chunks import expected_chunks, plain_epoch
 from gensim_tfw2v import TFWord2Vec, tuning
 from gensim_tfw2v.corpus.chunks import Pieces
 from gensim_tfw2v.corpus.hold_out import HoldOut
+from gensim_tfw2v.corpus.iterable_source import IterableSource
 from gensim_tfw2v.corpus.pass_beginning import PassBeginning
 from gensim_tfw2v.corpus.read_ahead import ChunkReader
 from gensim_tfw2v.corpus.sentence_scan import scan_sentences
-from gensim_tfw2v.corpus.sources import CacheBudget, IterableSource
+from gensim_tfw2v.corpus.sources import CacheBudget
 
 MEMORY, DISK = CacheBudget(2**20, 0), CacheBudget(0, 2**20)
 IDS = {word: number for number, word in enumerate("abcde")}

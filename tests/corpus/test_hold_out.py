@@ -11,9 +11,10 @@ from gensim_tfw2v.corpus.chunks import Chunk, Pieces
 from gensim_tfw2v.corpus.file_scan import scan_file
 from gensim_tfw2v.corpus.fixed_draws import fractions, key_of
 from gensim_tfw2v.corpus.hold_out import HoldOut
+from gensim_tfw2v.corpus.iterable_source import IterableSource
 from gensim_tfw2v.corpus.sentence_scan import scan_sentences
 from gensim_tfw2v.corpus.sentences import Sentences
-from gensim_tfw2v.corpus.sources import MAX_SENTENCE_WORDS, CacheBudget, FileSource, IterableSource, Source
+from gensim_tfw2v.corpus.sources import MAX_SENTENCE_WORDS, CacheBudget, FileSource, Source
 
 WORDS = [f"w{number}" for number in range(50)]
 IDS = {word: number for number, word in enumerate(WORDS)}

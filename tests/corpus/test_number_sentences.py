@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec, tuning
 from gensim_tfw2v.corpus.cache import CacheBudget
+from gensim_tfw2v.corpus.iterable_source import IterableSource
 from gensim_tfw2v.corpus.number_sentences import NumberTable
-from gensim_tfw2v.corpus.sources import IterableSource
 
 SMALL: dict[str, Any] = {"vector_size": 8, "min_count": 1, "workers": 1, "seed": 1, "epochs": 2}
 TYPES = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", ">i4", ">u8"]

@@ -10,8 +10,9 @@ import pytest
 from support.no_sentences import NO_SENTENCES
 
 from gensim_tfw2v.corpus.chunks import Chunk
+from gensim_tfw2v.corpus.iterable_source import IterableSource
 from gensim_tfw2v.corpus.read_ahead import ChunkReader
-from gensim_tfw2v.corpus.sources import CacheBudget, IterableSource, Source
+from gensim_tfw2v.corpus.sources import CacheBudget, Source
 
 LONGEST_WAIT = 20.0
 

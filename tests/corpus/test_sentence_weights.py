@@ -13,11 +13,12 @@ from gensim_tfw2v.blocks.chunk_parts import parts_of
 from gensim_tfw2v.blocks.chunk_task import ChunkTask
 from gensim_tfw2v.corpus.file_scan import scan_file
 from gensim_tfw2v.corpus.hold_out import HoldOut
+from gensim_tfw2v.corpus.iterable_source import IterableSource
 from gensim_tfw2v.corpus.passes import checksum_after
 from gensim_tfw2v.corpus.sentence_scan import scan_sentences
 from gensim_tfw2v.corpus.sentence_weights import sentence_weights
 from gensim_tfw2v.corpus.sentences import MAX_SENTENCE_WORDS, Sentences
-from gensim_tfw2v.corpus.sources import CacheBudget, FileSource, IterableSource, Source
+from gensim_tfw2v.corpus.sources import CacheBudget, FileSource, Source
 from gensim_tfw2v.native.random_numbers import RandomNumbers
 
 RANDOM = np.random.default_rng(5)

@@ -23,7 +23,8 @@ from support.interrupts import heed_interrupts
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.blocks.sampling import NegativeSampler
-from gensim_tfw2v.corpus.sources import CacheBudget, IterableSource
+from gensim_tfw2v.corpus.iterable_source import IterableSource
+from gensim_tfw2v.corpus.sources import CacheBudget
 from gensim_tfw2v.placement.local.placement import LocalPlacement
 from gensim_tfw2v.steps.settings import StepSettings
 from gensim_tfw2v.training.epoch import EpochPlan

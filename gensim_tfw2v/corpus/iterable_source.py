@@ -1,0 +1,180 @@
+"""Iterables of sentences → chunks of ids. One whose sentences differ from pass to pass is read in every epoch."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator, Hashable, Iterable, Mapping
+from contextlib import closing
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+
+from gensim_tfw2v import tuning
+from gensim_tfw2v.arrays import Float32Array, Int32Array
+from gensim_tfw2v.corpus.cache import CacheBudget
+from gensim_tfw2v.corpus.chunks import Chunk, Pieces
+from gensim_tfw2v.corpus.file_scan import sentences_of_parts
+from gensim_tfw2v.corpus.hold_out import HoldOut
+from gensim_tfw2v.corpus.number_sentences import NumberTable
+from gensim_tfw2v.corpus.pass_beginning import PassBeginning
+from gensim_tfw2v.corpus.sentence_batches import NumberBatch, SentenceBatch, sentence_batches
+from gensim_tfw2v.corpus.sentence_parts import SentenceParts
+from gensim_tfw2v.corpus.sentence_scan import SentenceScan
+from gensim_tfw2v.corpus.sources import TextSource
+
+logger = logging.getLogger(__name__)
+
+
+class _AbandonedError(Exception):
+    """The pass over the corpus was abandoned."""
+
+
+class IterableSource(TextSource):
+    """An iterable of sentences that can be iterated over again.
+
+    Before the sentences of one pass stand for another one, the beginnings of both are compared, once.
+
+    Parameters
+    ----------
+    sentences : iterable of sequence of hashable
+        Sentences; each is a sequence of words, and a plain string is a sequence of characters.
+    key_to_index : mapping
+        Ids of the known words.
+    words_per_chunk, budget, ids_below, held_out, weights
+        As for `TextSource`.
+    scan : SentenceScan, optional
+        Result of an earlier pass. If it keeps the encoded sentences, they are the first pass. The caller closes the
+        scan.
+    """
+
+    def __init__(
+        self,
+        sentences: Iterable[Iterable[Hashable]],
+        key_to_index: Mapping[Any, int],
+        words_per_chunk: int,
+        budget: CacheBudget,
+        ids_below: int | None = None,
+        scan: SentenceScan | None = None,
+        held_out: HoldOut | None = None,
+        weights: Float32Array | None = None,
+    ) -> None:
+        super().__init__(key_to_index, words_per_chunk, budget, ids_below, held_out, weights)
+        self._sentences = sentences
+        self._scan = scan
+        self._beginning: PassBeginning | None = None  # of the first whole pass
+        self._is_compared = False  # with another pass
+
+    def epoch(self, number: int = 0) -> Generator[Chunk, None, None]:
+        """Yield the chunks of one pass over all sentences."""
+        self._drop_if_passes_differ()
+        yield from super().epoch(number)
+
+    def _drop_if_passes_differ(self) -> None:
+        """Free what is kept of the first pass, if it would stand for another one and the two differ."""
+        scan = self._kept()
+        if self._beginning is None or self._is_compared or (self._cache is None and scan is None):
+            return
+        if not self._begins_with(self._beginning):
+            logger.info("sentences differ from pass to pass: every epoch reads them anew")
+            self._budget = None
+            self.close()
+            if scan is not None:
+                scan.close()
+        self._is_compared = True
+
+    def _pieces(self) -> Generator[Pieces, None, None]:
+        beginning = PassBeginning()
+        with closing(super()._pieces()) as found:
+            yield from beginning.noted(found)
+        if self._beginning is None:
+            self._beginning = beginning
+
+    def _kept(self) -> SentenceScan | None:
+        scan = self._scan
+        return scan if scan is not None and scan.stands_for(self._sentences) else None
+
+    def _begins_with(self, beginning: PassBeginning) -> bool:
+        """Return whether a new pass begins as an earlier one did."""
+        again = PassBeginning()
+        with closing(self._read_in_batches(again.words_missing, again.pieces_missing)) as found:
+            for pieces in found:
+                again.add(pieces)
+                if again.is_whole:  # no further sentence is taken
+                    break
+        # Without a sentence, it could be read only once, and what is kept is all there is.
+        return again in (beginning, PassBeginning())
+
+    def _read(self) -> Generator[Pieces, None, None]:
+        return self._read_in_batches(tuning.ITERABLE_WORDS, tuning.ITERABLE_PIECES)
+
+    def _read_in_batches(self, words: int, pieces: int) -> Generator[Pieces, None, None]:
+        """Read the iterable, and yield its sentences once there are so many words or pieces of them."""
+        abandoned = self._abandoned
+
+        def raise_if_abandoned() -> None:
+            if abandoned.is_set():
+                raise _AbandonedError  # a plain end would look like the end of the corpus
+
+        table = NumberTable(self._ids_of_words)
+        for batch in sentence_batches(self._sentences, words, pieces, raise_if_abandoned):
+            ids = table.ids(batch.numbers) if isinstance(batch, NumberBatch) else self._ids_of(batch)
+            yield Pieces(ids, np.array(batch.lengths, dtype=np.int32), np.array(batch.begun, dtype=np.int32))
+
+    def _ids_of_words(self, words: list[Any]) -> Int32Array:
+        """Return the ids of words, -1 for unknown ones."""
+        return self._ids_of(SentenceBatch(words, [len(words)], [1], 0))
+
+    def _ids_of(self, batch: SentenceBatch) -> Int32Array:
+        """Return the ids of a batch's words, -1 for unknown ones."""
+        if len(self._key_to_index) != self._known_words:  # changed by the iterator, or by a thread of the caller
+            raise RuntimeError(
+                f"wv.key_to_index had {self._known_words} words when train() began and has {len(self._key_to_index)} "
+                "now; change the vocabulary before train(), with build_vocab(), and not while the corpus is read"
+            )
+        try:
+            ids = batch.ids(map(self._key_to_index.get, batch.words, repeat(-1)))
+        except (ValueError, OverflowError):  # an id in the dictionary is no number, or too large
+            raise self._wrong_id(next(word for word in batch.words if not self._has_right_id(word))) from None
+        # An id below -1 would pass for an unknown word.
+        if not -1 <= ids.min(initial=-1) <= ids.max(initial=-1) < self._ids_below:
+            raise self._wrong_id(next(word for word in batch.words if not self._has_right_id(word)))
+        return ids
+
+
+class PartsSource(IterableSource):
+    """Sentences that come in parts.
+
+    Parameters
+    ----------
+    sentences : object
+        The sentences as the user gave them, by which the scan knows them again.
+    shown : SentenceParts
+        The same sentences, which are read.
+    key_to_index, words_per_chunk, budget, ids_below, scan, held_out, weights
+        As for `IterableSource`. If passes differ, the budget is nothing, and there is no scan that keeps sentences.
+    first_pass : int, optional
+        Number of the pass that the first epoch reads, if passes differ.
+    """
+
+    def __init__(
+        self, sentences: Any, shown: SentenceParts, *arguments: Any, first_pass: int = 0, **options: Any
+    ) -> None:
+        super().__init__(sentences, *arguments, **options)
+        self._shown = shown
+        self._first_pass = self._pass = first_pass
+
+    def epoch(self, number: int = 0) -> Generator[Chunk, None, None]:
+        self._pass = self._first_pass + number
+        yield from super().epoch(number)
+
+    def _begins_with(self, beginning: PassBeginning) -> bool:
+        return True  # nothing is kept if passes differ
+
+    def _read(self) -> Generator[Pieces, None, None]:
+        abandoned = self._abandoned
+        with closing(sentences_of_parts(self._shown.of_pass(self._pass).numbered_parts(), self._id)) as found:
+            for sentences in found:
+                if abandoned.is_set():
+                    raise _AbandonedError
+                yield Pieces.whole(sentences)
