@@ -99,6 +99,7 @@ LEAST_WINDOW_FOR_RUNNING_SUMS = 6  # of CBOW; narrower windows are as fast or fa
 # With Adagrad, a row's first steps are FACTOR / sqrt(START) times as long as with SGD. They are as long as with SGD
 # once START and the sum of its gradients' squares come to FACTOR². `operations/adagrad.h` has the same numbers.
 ADAGRAD_FACTOR, ADAGRAD_START = 200.0, 100.0
+MOST_CBOW_ALPHA_FOR_ADAGRAD = 0.05  # with higher rates, CBOW scores as high or higher with SGD
 WORDS_THAT_SAY_WHAT_THEY_ARE = 10_000  # text, or ids of nodes and items, which SGD trains
 LEAST_TOKENS_FOR_SPARE_THREAD = 256  # on small corpora one more thread's stale gradients cost quality
 

@@ -21,7 +21,8 @@ def choose_optimizer(model: Word2Vec) -> str:
     """Return the optimizer with which vectors of a model's vocabulary score highest, among those it can train with.
 
     That is Adagrad for text. Nodes of graphs and items of sessions score as high or higher with SGD, although nodes may
-    be as unequally frequent as words. Their names have digits, or they are equally frequent.
+    be as unequally frequent as words. Their names have digits, or they are equally frequent. CBOW has long steps, because
+    all words of a window take the whole error: with a high learning rate too, Adagrad's first ones are too long.
     """
     if DESIGNS[model.distribution].why_not(vars(model) | {"optimizer": ADAGRAD}) is not None:
         chosen, reason = SGD, f"distribution={model.distribution!r} has no other"
@@ -29,6 +30,8 @@ def choose_optimizer(model: Word2Vec) -> str:
         chosen, reason = SGD, "all words are about equally frequent"
     elif _are_ids(model.wv.index_to_key):
         chosen, reason = SGD, "most words have digits, as ids of nodes and items do"
+    elif not model.sg and model.alpha > tuning.MOST_CBOW_ALPHA_FOR_ADAGRAD:
+        chosen, reason = SGD, f"CBOW with alpha={model.alpha} learns no better with Adagrad"
     else:
         chosen, reason = ADAGRAD, "the words look like text"
     logger.info("optimizer=%r, because %s", chosen, reason)

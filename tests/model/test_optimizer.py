@@ -71,6 +71,11 @@ def test_the_first_training_chooses_sgd_for_ids(name: Callable[[str], Any]) -> N
     assert TFWord2Vec([[name(word) for word in sentence] for sentence in SENTENCES], **SMALL).optimizer == "sgd"
 
 
+@pytest.mark.parametrize(("sg", "alpha", "chosen"), [(0, 0.05, "adagrad"), (0, 0.1, "sgd"), (1, 0.1, "adagrad")])
+def test_the_first_training_chooses_sgd_for_cbow_with_a_high_rate(sg: int, alpha: float, chosen: str) -> None:
+    assert TFWord2Vec(SENTENCES, **SMALL | {"sg": sg, "alpha": alpha}).optimizer == chosen
+
+
 def test_some_words_with_digits_are_text() -> None:
     assert TFWord2Vec([*SENTENCES, *[["2026", "b2b", "42"]] * 50], **SMALL).optimizer == "adagrad"
 

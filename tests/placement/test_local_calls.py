@@ -43,7 +43,8 @@ def test_calls_keep_as_many_cores_busy_as_there_are_workers_and_cores(
 
 
 def test_cores_that_share_a_block_train_what_one_core_trains() -> None:
-    # All steps are small, so that it hardly matters which of two batches comes first.
+    # All steps are small, so that it hardly matters which of two runs comes first. Threads that write one row at once
+    # may lose each other's changes, of as many numbers as one instruction writes, so a few numbers may differ by more.
     maker = maker_from(0)
     ids = np.random.default_rng(3).integers(0, 10, 400).astype(np.int32)
     task = replace(work_on(0, rate=1e-4), content=Sentences(ids, np.full(40, 10, np.int32)))
@@ -61,8 +62,11 @@ def test_cores_that_share_a_block_train_what_one_core_trains() -> None:
         (one_tables.inputs, four_tables.inputs, random_tables().inputs),
         (one_tables.outputs, four_tables.outputs, random_tables().outputs),
     ):
-        assert np.abs(expected - start).max() > 1e-3
-        np.testing.assert_allclose(got, expected, atol=2e-4)
+        moves = np.abs(expected - start)
+        assert moves.max() > 1e-3
+        differences = np.abs(got - expected)
+        assert np.quantile(differences, 0.9) < 2e-4
+        assert differences.max() <= moves.max()
 
 
 def test_a_spare_thread_prepares_its_block_and_waits_until_cores_are_free(monkeypatch: pytest.MonkeyPatch) -> None:
