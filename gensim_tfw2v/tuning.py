@@ -77,9 +77,11 @@ LONG_VECTOR_RUN_IN_TILES = (64, 11 / 32)
 SMALL_SKIP_GRAM_RUN = (16, 3)
 SMALL_CBOW_RUN = (16, 2)
 SMALL_FLAT_CBOW_RUN = (32, 1)
-# Without negatives, a run shares only contexts. Threads wait less for each other's writes of nodes in long runs. CBOW
-# scores lower if the runs of all cores have more tokens together than the last number.
-SKIP_GRAM_TREE_RUN_TOKENS, CBOW_TREE_RUN_TOKENS, LONG_CBOW_TREE_RUN_TOKENS = 64, 64, 256
+# Without negatives, a run shares only contexts. Threads wait less for each other's writes of nodes in long runs, but
+# text of a small vocabulary learns more from short ones. CBOW scores lower if the runs of all cores have more tokens
+# together than the last number.
+SMALL_SKIP_GRAM_TREE_RUN_TOKENS, SKIP_GRAM_TREE_RUN_TOKENS = 8, 64
+CBOW_TREE_RUN_TOKENS, LONG_CBOW_TREE_RUN_TOKENS = 64, 256
 CBOW_TREE_TOKENS_SIDE_BY_SIDE = 1024
 
 # -- the Huffman tree (docs/contributing/decisions.md, "Maths of a batch") ---------------------------------------------

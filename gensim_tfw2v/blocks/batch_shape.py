@@ -65,8 +65,9 @@ def choose_batch_shape(
     small_vocabulary = len(kept_counts) < tuning.SMALL_VOCABULARY
     usual_tokens, usual_negatives = _usual_run(skip_gram, tree, small_vocabulary, flat, long_in_tiles)
     if run_tokens is None:
-        tree_run_tokens = tuning.SKIP_GRAM_TREE_RUN_TOKENS if skip_gram else tuning.CBOW_TREE_RUN_TOKENS
-        run_tokens = _as_long_as_the_window(usual_tokens, window) if negative else tree_run_tokens
+        small_text = small_vocabulary and in_runs and not flat
+        usual_in_tree = _usual_tree_run_tokens(skip_gram, small_text)
+        run_tokens = _as_long_as_the_window(usual_tokens, window) if negative else usual_in_tree
         if in_runs:
             run_tokens = _run_that_moves(run_tokens, kept_counts, None if skip_gram or negative else cores)
     if batch_tokens is None and in_runs:
@@ -107,6 +108,13 @@ def _usual_run(
     if tree:
         return tuning.SKIP_GRAM_RUN_BESIDE_TREE
     return tuning.LONG_VECTOR_RUN_IN_TILES if long_in_tiles else tuning.SKIP_GRAM_RUN
+
+
+def _usual_tree_run_tokens(skip_gram: bool, small_text: bool) -> int:
+    """Return the tokens of a run without negatives."""
+    if not skip_gram:
+        return tuning.CBOW_TREE_RUN_TOKENS
+    return tuning.SMALL_SKIP_GRAM_TREE_RUN_TOKENS if small_text else tuning.SKIP_GRAM_TREE_RUN_TOKENS
 
 
 def _run_that_moves(tokens: int, kept_counts: Float64Array, cores_of_cbow_tree: int | None) -> int:

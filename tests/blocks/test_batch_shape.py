@@ -288,3 +288,9 @@ def test_runs_of_cbow_through_the_tree_are_shorter_on_many_cores(cores: int, run
     assert in_runs(even_counts(10**6), skip_gram=True, tree=True, cores=cores).run_tokens == 64
     plain = choose_batch_shape(even_counts(10**6), 100, 5, 0, False, True, cores=cores)
     assert plain.run_tokens == 64
+
+
+@pytest.mark.parametrize(("words", "flat", "run_tokens"), [(9_999, False, 8), (9_999, True, 64), (10_000, False, 64)])
+def test_runs_of_skip_gram_through_the_tree_are_short_on_small_text(words: int, flat: bool, run_tokens: int) -> None:
+    shape = choose_batch_shape(even_counts(words), 100, 5, 0, True, True, flat=flat, in_runs=True)
+    assert shape.run_tokens == run_tokens
