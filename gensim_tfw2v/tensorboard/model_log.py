@@ -9,8 +9,8 @@ from typing import Any
 
 from gensim_tfw2v.cluster.specification import JOBS
 from gensim_tfw2v.evaluation.scoring import check_analogies, check_pairs
-from gensim_tfw2v.tensorboard.event_file import check_logdir
-from gensim_tfw2v.tensorboard.log_writer import LoggedModel, LogWriter
+from gensim_tfw2v.tensorboard.event_files import check_logdir
+from gensim_tfw2v.tensorboard.log_writer import LogWriter
 from gensim_tfw2v.tensorboard.options import TensorBoardLog
 from gensim_tfw2v.training.log import LoggedTraining
 
@@ -62,8 +62,7 @@ def start_log(
     shown = {name: _shown(name, value) for name, value in settings.items()}
     if cluster and not options.trace_hosts:
         options = replace(options, trace_hosts=cluster["worker"])
-    model = LoggedModel(vocabulary, shown, graph, training.tables, training.validation)
-    return LogWriter(options, model, training.folder, training.begun, training.can_be_resumed)
+    return LogWriter(options, vocabulary, shown, graph, training)
 
 
 def _shown(name: str, value: Any) -> str | float:
