@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from gensim_tfw2v.planning.machines import AVERAGING, DOWNPOUR, HERE, Layout, Machine
 from gensim_tfw2v.planning.plan import Plan, plan_of
@@ -48,26 +49,27 @@ class Choice:
 def choose_plan(workload: Workload, machine: Machine, profile: Profile, wish: Wish) -> Choice:
     """Return the plan that fulfils a wish: one machine if it suffices, otherwise the smallest cluster in time."""
 
-    def cluster(design: str) -> Plan:
-        def plan_with(workers: int, servers: int) -> Plan:
-            layout = Layout(design, workers, servers, wish.batch_words, wish.host_cores)
-            return plan_of(workload, machine, layout, profile)
+    def plan_with(design: str, workers: int, servers: int) -> Plan:
+        layout = Layout(design, workers, servers, wish.batch_words, wish.host_cores)
+        return plan_of(workload, machine, layout, profile)
 
-        return _smallest(plan_with, wish)
+    def cluster(design: str) -> Plan:
+        return _smallest(partial(plan_with, design), wish)
 
     here = plan_of(workload, machine, Layout(HERE), profile)
-    here_fits = here.fits and not wish.is_for_cluster
-    if here_fits and here.seconds <= wish.most_seconds:
+    may_be_here = here.fits and not wish.is_for_cluster
+    if may_be_here and here.seconds <= wish.most_seconds:
         return Choice(here, [f"one machine is enough: {duration(here.seconds)}, and no vectors travel"], here)
     if not here.fits:
         why_not_here = "one machine has not the memory"
+    elif here.seconds > wish.most_seconds:
+        why_not_here = f"one machine would take {duration(here.seconds)}"
     else:
-        is_late = here.seconds > wish.most_seconds
-        why_not_here = f"one machine would {'take' if is_late else 'be enough:'} {duration(here.seconds)}"
+        why_not_here = f"one machine would be enough: {duration(here.seconds)}"
     if wish.design is not None:
         return Choice(cluster(wish.design), [why_not_here, f"{wish.design} was asked for"], here)
     plan, reason = _better_design(cluster(DOWNPOUR), cluster(AVERAGING), wish)
-    if here_fits and plan.seconds > here.seconds / _CLEARLY_FASTER:
+    if may_be_here and plan.seconds > here.seconds / _CLEARLY_FASTER:
         best = f"{plan.layout.workers} workers would take {duration(plan.seconds)}"
         reason = f"one machine, because no cluster of such machines is clearly faster: {best}"
         return Choice(here, [why_not_here, reason], here)
@@ -108,6 +110,7 @@ def _smallest(plan_with: Callable[[int, int], Plan], wish: Wish) -> Plan:
     else:
         fastest = max(plan.speed.words_a_second for plan in plans)
         return next(plan for plan in plans if plan.speed.words_a_second >= fastest / _CLEARLY_FASTER)
+    # Some numbers were skipped before this one: the fewest workers in time are sought among them.
     best, late = plans[-1], math.ceil(plans[-1].layout.workers / _GROWTH) - 1
     while best.layout.workers - late > 1:
         middle = (late + best.layout.workers) // 2

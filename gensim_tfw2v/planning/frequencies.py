@@ -98,12 +98,8 @@ class WordFrequencies:
     def tree_nodes(self, kept: Float64Array) -> tuple[Float64Array, Float64Array]:
         """Return how many nodes each group of the Huffman tree has, and how often a raw word trains each of them.
 
-        Nodes of one group are merged in pairs at a time, so the time depends on the groups and not on the vocabulary.
-
-        Parameters
-        ----------
-        kept : ndarray
-            [G], `kept_shares`.
+        `kept` are the `kept_shares`. Nodes of one group are merged in pairs at a time, so the time depends on the
+        groups and not on the vocabulary.
         """
         groups = zip(self.shares, self.words, kept, strict=True)
         heap = [(float(share), float(count), float(used)) for share, count, used in groups]

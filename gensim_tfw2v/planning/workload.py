@@ -108,11 +108,8 @@ class Workload:
     def rows_of_block(self, block_words: float, pool: int | None = None) -> RowCounts:
         """Return the distinct rows of a block of so many raw words.
 
-        Parameters
-        ----------
-        pool : int, optional
-            Draws from which the block's negatives come, if they are more and the vocabulary is larger; None: each of
-            them is a draw of its own.
+        If `pool` is given, the negatives come from so many draws, where they are more and the vocabulary is larger.
+        Otherwise each of them is a draw of its own.
         """
         frequencies = self.frequencies
         independent = frequencies.repetition * block_words

@@ -174,13 +174,16 @@ class LogWriter:
 
     def _log_vectors(self, tables: ModelTables, step: int) -> dict[str, float]:
         """Log norms, neighbours and scores, and return the scores by name, in percent."""
+        from tensorboard.plugins.histogram.summary_v2 import histogram_pb
+        from tensorboard.plugins.text.summary_v2 import text_pb
+
         self._files.scalars(step, self._groups.mean_norms(tables))
         for name, table in tables_by_name(tables):
             norms = np.linalg.norm(table, axis=1)
             if np.isfinite(norms).all():
-                self._files.write(step=step, summary=summaries.histogram(f"norms/{name}_vectors", norms))
+                self._files.write(step=step, summary=histogram_pb(f"norms/{name}_vectors", norms))
         if self._neighbours.probes:
-            self._files.write(step=step, summary=summaries.text("neighbours", self._neighbours.table(tables.inputs)))
+            self._files.write(step=step, summary=text_pb("neighbours", self._neighbours.table(tables.inputs)))
         return self._log_scores(step, tables)
 
     def _log_scores(self, step: int, tables: ModelTables) -> dict[str, float]:
