@@ -44,6 +44,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what models are compared by: hits@10 or ndcg@10 for items, halves or score for text "
         "(default: %(default)s)",
     )
+    add(
+        "--items",
+        action="store_true",
+        help="sentences are sessions of items: begin from settings that suit them, and train on a tenth of the "
+        "sessions, but at least 10,000 (default: no)",
+    )
     _add_size(parser)
     add(
         "--set",
@@ -64,8 +70,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--share",
         metavar="X",
         type=share,
-        default=1.0,
-        help="share of the other sentences to train on; settings for a large corpus show on a part of it (default: 1)",
+        help="share of the other sentences to train on; settings for a large corpus show on a part of it (default: 1, "
+        "with --items less)",
     )
     for name, content in (("--pairs", "word pairs"), ("--analogies", "analogies")):
         help_text = f"file of {content} for --metric score, as for evaluate; may be repeated"
@@ -114,8 +120,9 @@ def run(arguments: argparse.Namespace) -> None:
     from gensim_tfw2v.search.tune import tune
 
     draws_bar = wants_bar(False if arguments.quiet else arguments.progress)
-    names = ("metric", "trials", "epochs", "rounds", "validation", "share", "budget", "results", "pairs", "analogies")
-    given = {name: getattr(arguments, name) for name in (*names, "column", "seed", "workers", "cache_dir")}
+    names = ("metric", "trials", "epochs", "rounds", "validation", "share", "items", "budget", "results", "pairs")
+    names += ("analogies", "column", "seed", "workers", "cache_dir")
+    given = {name: getattr(arguments, name) for name in names}
     report = None if draws_bar or arguments.quiet else _print_line
     try:
         with text_errors_named(arguments.corpus):
