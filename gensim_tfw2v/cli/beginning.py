@@ -16,14 +16,11 @@ from gensim_tfw2v.checkpoints.errors import CheckpointError
 from gensim_tfw2v.checkpoints.folder import CheckpointFolder
 from gensim_tfw2v.checkpoints.lock import FolderInUseError
 from gensim_tfw2v.cli.errors import CommandError
+from gensim_tfw2v.cli.train_arguments import OF_MODEL
 from gensim_tfw2v.model.arguments import is_left_open
 from gensim_tfw2v.training.resuming import usable
 
 _OUTPUT = "output"  # key in the folder's notes: the model file of the command that trains there
-# Settings that a saved model has already: those of its vectors, of what it predicts and of its vocabulary.
-OF_MODEL = frozenset(
-    ("vector_size", "sg", "window", "shrink_windows", "negative", "ns_exponent", "hs", "cbow_mean", "min_count")
-) | {"max_vocab_size", "max_final_vocab", "sample", "sorted_vocab", "null_word"}
 
 
 def check_beginning(arguments: argparse.Namespace) -> None:

@@ -23,7 +23,7 @@ from gensim_tfw2v.cli.inputs import (
     read_weights,
     text_errors_named,
 )
-from gensim_tfw2v.cli.train_arguments import DESCRIPTION, add_arguments, settings_of
+from gensim_tfw2v.cli.train_arguments import DESCRIPTION, OF_MODEL, add_arguments, settings_of
 from gensim_tfw2v.cli.walks import check_edges, walks_on
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.exposure import check_cluster
@@ -77,7 +77,8 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.vectors_on_servers:
         _check_server_vectors(arguments, file_format)
     _check_together(arguments, settings, weights)
-    with _log_lines(wanted=not (arguments.quiet or arguments.progress or is_terminal(sys.stderr))):
+    shows_no_log = arguments.quiet or arguments.progress or is_terminal(sys.stderr)
+    with contextlib.nullcontext() if shows_no_log else _log_lines():
         with contextlib.nullcontext() if arguments.checkpoint_dir is None else end_as_interrupt():
             trained = _train(arguments, settings, weights)  # which writes a last checkpoint if it is interrupted
         write_model(trained.model, arguments.output, file_format)
@@ -99,7 +100,7 @@ def _check_server_vectors(arguments: argparse.Namespace, file_format: str) -> No
 
 
 def _check_together(arguments: argparse.Namespace, settings: Mapping[str, Any], weights: Any) -> None:
-    """Raise an error for settings that do not go together, which the class finds once it has counted the words."""
+    """Raise an error for settings that do not go together, which the class would find after the words are counted."""
     has_cluster = arguments.cluster is not None
     with refusing(ValueError, ClusterError):
         if has_cluster:
@@ -164,7 +165,7 @@ def _resumed(
 ) -> _Trained | None:
     """Return the model of a training that resumed from its newest checkpoint, None if there is none."""
     from gensim_tfw2v import TFWord2Vec
-    from gensim_tfw2v.cli.beginning import OF_MODEL, checkpoint_of, refusals
+    from gensim_tfw2v.cli.beginning import checkpoint_of, refusals
     from gensim_tfw2v.corpus.passes import OtherCorpusError
     from gensim_tfw2v.model.resuming import MAY_CHANGE, arguments_to_resume, check_settings, resumed_model
     from gensim_tfw2v.training.state import state_in
@@ -193,11 +194,8 @@ def _resumed(
 
 
 @contextlib.contextmanager
-def _log_lines(wanted: bool) -> Iterator[None]:
-    """Show the log of gensim and of this package on stderr meanwhile, if wanted."""
-    if not wanted:
-        yield
-        return
+def _log_lines() -> Iterator[None]:
+    """Show the log of gensim and of this package on stderr meanwhile."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter(_LOG_FORMAT))
     loggers = [logging.getLogger(name) for name in ("gensim", "gensim_tfw2v")]

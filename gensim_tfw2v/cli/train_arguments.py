@@ -82,6 +82,8 @@ _OF_GENSIM: dict[str, tuple[tuple[Any, ...], ...]] = {
         ("comment", "TEXT", None, "comment kept in the model", "none"),
     ),
 }
+# Settings that a saved model has already.
+OF_MODEL = frozenset(row[0] for group in ("model", "objective", "vocabulary") for row in _OF_GENSIM[group])
 _READERS = {"min_count": whole_number(0), "comment": str}  # others are of the argument's rule
 _SETTINGS = [row[0] for rows in _OF_GENSIM.values() for row in rows]
 _SETTINGS += [argument.name for argument in OWN_ARGUMENTS if argument.name != "weights"]
