@@ -27,32 +27,26 @@ from gensim_tfw2v.training.early_stopping import EarlyStopping, EarlyStoppingRul
 _Value = TypeVar("_Value")
 
 
-def read_by(convert: Callable[[str], _Value]) -> Callable[[str], _Value]:
-    """A reader of an argument whose errors are those of `convert`."""
-
-    def read(text: str) -> _Value:
-        try:
-            return convert(text)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-
-    return read
-
-
-def _reader(
-    convert: Callable[[str], _Value], wrong: str, fits: Callable[[_Value], bool] = lambda _: True
+def read_by(
+    convert: Callable[[str], _Value], wrong: str = "", fits: Callable[[_Value], bool] = lambda _: True
 ) -> Callable[[str], _Value]:
-    """A reader of an argument whose errors say that a text is `wrong`, if it has no value or one that does not fit."""
+    """A reader of an argument, whose errors say that a text is `wrong`, or by default what `convert` says.
+
+    Parameters
+    ----------
+    fits : callable
+        Whether a converted value is right.
+    """
 
     def read(text: str) -> _Value:
+        reason = f"{text!r} {wrong}"
         try:
             value = convert(text)
-        except ValueError:
-            pass
-        else:
             if fits(value):
                 return value
-        raise argparse.ArgumentTypeError(f"{text!r} {wrong}")
+        except ValueError as error:
+            reason = reason if wrong else str(error)
+        raise argparse.ArgumentTypeError(reason)
 
     return read
 
@@ -61,13 +55,13 @@ def whole_number(minimum: int, maximum: int | None = None) -> Callable[[str], in
     """A reader of whole numbers not below `minimum`, nor above `maximum` if there is one."""
     bounds = f"of {minimum} or more" if maximum is None else f"from {minimum} to {maximum}"
     rule = WholeNumber(minimum, most=maximum, is_int=True)
-    return _reader(int, f"is not a whole number {bounds}", rule.fits)
+    return read_by(int, f"is not a whole number {bounds}", rule.fits)
 
 
 def real_number(minimum: float = -math.inf) -> Callable[[str], float]:
     """A reader of finite numbers not below `minimum`."""
     bound = "" if minimum == -math.inf else f" of {minimum:g} or more"
-    return _reader(float, f"is not a number{bound}", Number(minimum).fits)
+    return read_by(float, f"is not a number{bound}", Number(minimum).fits)
 
 
 def _number_or(of_text: Callable[[str], _Value], text: str) -> float | _Value:
@@ -77,18 +71,18 @@ def _number_or(of_text: Callable[[str], _Value], text: str) -> float | _Value:
         return of_text(text)
 
 
-positive_number = _reader(real_number(0), "is not a number above 0", bool)
-share = _reader(positive_number, "is not a number above 0 and at most 1", Share().fits)
-share_or_corpus: Callable[[str], float | Path] = _reader(
+positive_number = read_by(real_number(0), "is not a number above 0", bool)
+share = read_by(positive_number, "is not a number above 0 and at most 1", Share().fits)
+share_or_corpus: Callable[[str], float | Path] = read_by(
     partial(_number_or, Path),
     "is no share above 0 and below 1, nor the name of a corpus",
     lambda value: isinstance(value, Path) or 0 < value < 1,
 )
-_interval = _reader(
+_interval = read_by(
     lambda text: Interval().plain("", _number_or(str, text)),
     'is not a number of seconds, nor words such as "5e6 words"',
 )
-_words = _reader(partial(Words().plain, ""), 'is not a whole number of words above 0, such as "5e6"')
+_words = read_by(partial(Words().plain, ""), 'is not a whole number of words above 0, such as "5e6"')
 
 
 def _early_stopping(text: str) -> EarlyStopping:
