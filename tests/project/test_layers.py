@@ -188,7 +188,7 @@ def test_only_the_graph_modules_import_tensorflow_directly() -> None:
         "placement.lbfgs.gradient",
         "placement.lbfgs.portion_graphs",
         "placement.lbfgs.portion",
-        "placement.lbfgs.vector_graphs",
+        "placement.lbfgs.server_vectors",
         "placement.partition.share_block",
         "placement.partition.share_graphs",
         "placement.server_rows.block_graphs",

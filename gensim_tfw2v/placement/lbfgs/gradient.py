@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from gensim_tfw2v.placement.lbfgs.portion import PortionRows
+from gensim_tfw2v.placement.tasks.block import WorkerBlock
 from gensim_tfw2v.steps import maths
 from gensim_tfw2v.steps.rows import add_to_rows, private_variable
 from gensim_tfw2v.steps.signature import BlockTensors, Objective, Rates
@@ -44,18 +46,13 @@ class _Part(NamedTuple):
     gradients: list[tuple[tf.Tensor, tf.Tensor]]
 
 
-def portion_gradient(
-    objective: Objective, block: BlockTensors, rates: Rates, held: tf.Tensor, rows: tf.Tensor
-) -> PortionGradient:
-    """Add loss and gradient of a block to a graph.
+def portion_gradient(objective: Objective, portion: WorkerBlock, rows: tf.Tensor) -> PortionGradient:
+    """Add loss and gradient of a portion to a graph, at these vectors [U, D], which the portion's ids number.
 
-    Parameters
-    ----------
-    held : tensor
-        Rows [H] that stay where they are: their gradient is 0.
-    rows : tensor
-        The vectors [U, D], which the block's ids number.
+    Rows that stay where they are have the gradient 0.
     """
+    block, rates = portion.block, portion.basics.rates
+    own: PortionRows = portion.extra
     runs = _all_runs(block)
     count = tf.shape(runs.left)[0]
     numbers = tf.maximum(tf.shape(runs.candidates)[1] * tf.shape(rows)[1], 1)
@@ -80,7 +77,7 @@ def portion_gradient(
     )
     with tf.control_dependencies([done]):
         found = tf.raw_ops.ReadVariableOp(resource=sums, dtype=tf.float32)
-        moves = 1.0 - tf.scatter_nd(held[:, None], tf.ones([tf.size(held), 1]), [tf.shape(rows)[0], 1])
+        moves = 1.0 - tf.scatter_nd(own.held[:, None], tf.ones([tf.size(own.held), 1]), [tf.shape(rows)[0], 1])
         gradient = found * moves
     with tf.control_dependencies([gradient]):
         freed = tf.raw_ops.DestroyResourceOp(resource=sums)
@@ -89,7 +86,6 @@ def portion_gradient(
 
 
 def _all_runs(block: BlockTensors) -> _Runs:
-    """Return the runs [S * R] of all batches."""
     shape = tf.shape(block.left)
     runs = shape[0] * shape[1]
 
