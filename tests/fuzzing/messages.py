@@ -157,7 +157,7 @@ def check_share_block(example: tuple[Assignment, Draw | None]) -> None:
     if block is None:
         return
     of_tables = block.block
-    tables = (of_tables.inputs, of_tables.candidates, of_tables.targets, block.extra.trained, of_tables.tree.nodes)
+    tables = (of_tables.inputs, of_tables.candidates, of_tables.targets, block.extra, of_tables.tree.nodes)
     for rows, numbers in zip((WORDS, WORDS, WORDS, WORDS, WORDS - 1), tables, strict=True):
         assert not numbers.size or 0 <= numbers.min() <= numbers.max() < rows
 

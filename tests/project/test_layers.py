@@ -190,7 +190,6 @@ def test_only_the_graph_modules_import_tensorflow_directly() -> None:
         "placement.lbfgs.portion",
         "placement.lbfgs.server_vectors",
         "placement.partition.share_block",
-        "placement.partition.share_graphs",
         "placement.server_rows.block_graphs",
         "placement.server_rows.messages",
         "placement.server_rows.numbering",

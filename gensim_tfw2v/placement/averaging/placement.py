@@ -137,33 +137,24 @@ class AveragingPlacement(Placement):
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
         trained: list[TrainedChunk] = []
-        for of_round in self._rounds_of(task):
+        # None is longer than all words trained before it, unless that is tiny: otherwise each worker would learn on its
+        # own what random vectors teach.
+        rounds = [task] if self._connection.workers == 1 else list(self._halved(task, self._words))
+        for of_round in rounds:
             trained.append(self._train_round(of_round))
             if not is_finite(trained[-1]):
                 break  # training ends
             self._words += words_of(of_round)
         return together(trained)
 
-    def _rounds_of(self, task: ChunkTask) -> list[ChunkTask]:
-        """Return a chunk cut into rounds. None is longer than all words trained before it, unless that is tiny.
-
-        Otherwise each worker would learn on its own what random vectors teach.
-        """
-        if self._connection.workers == 1:
-            return [task]
-        return list(self._halved(task, self._words))
-
     def _halved(self, task: ChunkTask, words_before: int) -> Iterator[ChunkTask]:
-        words = words_of(task)
-        if words <= max(words_before, self._round_settings.first_words):
-            yield task
-            return
-        halves = parts_of(task, 2, self._maker.reader)
+        is_short = words_of(task) <= max(words_before, self._round_settings.first_words)
+        halves = [task] if is_short else parts_of(task, 2, self._maker.reader)
         if len(halves) == 1:
             yield task
-            return
-        yield from self._halved(halves[0], words_before)
-        yield from self._halved(halves[1], words_before + words_of(halves[0]))
+        else:
+            yield from self._halved(halves[0], words_before)
+            yield from self._halved(halves[1], words_before + words_of(halves[0]))
 
     def _train_round(self, task: ChunkTask) -> TrainedChunk:
         assert self._rounds is not None and self._model is not None

@@ -20,10 +20,10 @@ from gensim_tfw2v.cluster.connection import device
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.averaging.averaged_tables import AveragedTables
-from gensim_tfw2v.placement.averaging.exchange import TableHandles, WorkerPiece, rows_graph, shared_rows_graph
+from gensim_tfw2v.placement.averaging.exchange import WorkerPiece, rows_graph, shared_rows_graph
 from gensim_tfw2v.placement.averaging.member_graphs import worker_graphs
 from gensim_tfw2v.placement.averaging.round_metrics import RoundMetrics
-from gensim_tfw2v.placement.averaging.worker_rows import RoundShape, WorkerHandles
+from gensim_tfw2v.placement.averaging.worker_rows import RoundShape, TableHandles, WorkerHandles
 from gensim_tfw2v.placement.calls.member import Member
 from gensim_tfw2v.placement.calls.team import Team
 from gensim_tfw2v.placement.calls.waiting import MembersLost
@@ -35,32 +35,21 @@ from gensim_tfw2v.placement.tasks.model import EncodedModel
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.concurrent_updates import Partners, no_partners
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
+from gensim_tfw2v.steps.signature import Objective
 
 _NO_SENTENCES = Sentences(np.zeros(0, np.int32), np.zeros(0, np.int32))
 
 
 @dataclass(frozen=True)
 class RoundSettings:
-    """How workers share a chunk.
+    """How workers share a chunk."""
 
-    Attributes
-    ----------
-    step_words : int
-        Raw words that all workers together train between two averages of shared rows.
-    most_part_words : int
-        Most raw words of one worker's part, which must fit its memory.
-    first_words : int
-        Raw words of the first rounds.
-    cores : int
-        The most cores of a worker that train a part.
-    """
-
-    step_words: int
-    most_part_words: int
-    first_words: int
+    step_words: int  # raw words that all workers together train between two averages of shared rows
+    most_part_words: int  # raw words of one worker's part, which must fit its memory
+    first_words: int  # raw words of the first rounds
     sharing: RowSharing
-    row_type: str
-    cores: int = 1
+    row_type: str  # TensorFlow's name of the number format in which rows are sent
+    cores: int = 1  # of a worker, at most, that train a part
 
 
 class Rounds:
@@ -71,7 +60,7 @@ class Rounds:
         team: Team[AveragedTables],
         settings: RoundSettings,
         maker: BlockMaker,
-        objective: Any,
+        objective: Objective,
         connection_number: int,
         metrics: RoundMetrics,
     ) -> None:
@@ -79,6 +68,7 @@ class Rounds:
         self._team, self._waiting = team, team.waiting
         self._settings, self._maker, self._metrics = settings, maker, metrics
         self._objective, self._number = objective, connection_number
+        self._names = [TABLES[table] for table in objective.tables()]
 
     def train(
         self, task: ChunkTask, model: EncodedModel, members: Sequence[Member]
@@ -122,18 +112,14 @@ class Rounds:
     def _shape(self, members: Sequence[Member]) -> RoundShape:
         """Return the shape of the graphs; a worker alone shares no rows."""
         tables = self._team.own_tables(members[0]).tables
-        rows = min(tables.shape(name).rows for name in self._names())
+        rows = min(tables.shape(name).rows for name in self._names)
         sharing = self._settings.sharing.over(1, rows) if len(members) > 1 else NOT_SHARED
         return RoundShape(self._objective, self._number, self._settings.row_type, sharing)
 
-    def _names(self) -> list[str]:
-        return [TABLES[table] for table in RoundShape(self._objective, 0, "", NOT_SHARED).tables()]
-
     def _handles(self, member: Member) -> WorkerHandles:
-        return self._team.own_tables(member).handles(self._names())
+        return self._team.own_tables(member).handles(self._names)
 
     def _register(self, shape: RoundShape, model: EncodedModel, members: Sequence[Member]) -> None:
-        """Send the model to workers that do not know it."""
         unknowing = [member for member in members if not member.registration.knows(model.name)]
 
         def register(member: Member, calls: Any) -> None:
@@ -143,7 +129,6 @@ class Rounds:
             self._waiting.each("register", unknowing, register)
 
     def _send(self, shape: RoundShape, model: EncodedModel, member: Member, calls: Any) -> None:
-        """Send the model to a worker."""
         sent = remote_functions.local(model.name), remote_functions.local(model.data)
         with self._tf.device(_device(member)):
             calls.run(worker_graphs(shape).register_model, *sent).numpy()
@@ -161,7 +146,6 @@ class Rounds:
     def _train_parts(
         self, shape: RoundShape, model: EncodedModel, tasks: dict[Member, ChunkTask]
     ) -> dict[Member, BlockReport]:
-        """Have workers train a part each, and return their reports."""
         graphs = worker_graphs(shape)
         sent_bytes: dict[Member, int] = {}
 
@@ -176,7 +160,7 @@ class Rounds:
             def train_part() -> Any:
                 with self._tf.device(_device(member)):
                     report, partners = calls.run(
-                        graphs.train, own.handles(self._names()), *sent, _partners_of(own, self._tf)
+                        graphs.train, own.handles(self._names), *sent, _partners_of(own, self._tf)
                     )
                 numbers = report.numpy()
                 own.partners = partners  # only once the call has succeeded
@@ -203,7 +187,7 @@ class Rounds:
             calls.run(graph, *handles).numpy()
 
         self._waiting.together("average shared rows", members, average)
-        self._metrics.add_shared_rows(list(members), shape.sharing.rows * len(shape.moved_tables()))
+        self._metrics.add_shared_rows(list(members), shape.sharing.rows * len(shape.objective.moved_tables()))
 
     def _average_rows(self, shape: RoundShape, members: Sequence[Member]) -> None:
         """Scale changes and average all rows of all tables, piece by piece."""
@@ -212,7 +196,7 @@ class Rounds:
         def scale(member: Member, calls: Any) -> None:
             own, workers = self._team.own_tables(member), remote_functions.local(np.float32(len(members)))
             with self._tf.device(_device(member)):
-                calls.run(graphs.scale, own.handles(self._names()), _partners_of(own, self._tf), workers).numpy()
+                calls.run(graphs.scale, own.handles(self._names), _partners_of(own, self._tf), workers).numpy()
 
         self._waiting.each("scale", members, scale)
         for handles, first, end in self._pieces(shape, members):
@@ -235,12 +219,9 @@ class Rounds:
         """Yield each worker's handles of a table, the first row of a piece and its end, for all pieces that change."""
         of_members = list(map(self._handles, members))
         tables = self._team.own_tables(members[0]).tables
-        names = self._names()
-        for _, number in of_round.moved(range(len(names))):
-            handles = tuple(
-                TableHandles(own.current[number], own.base[number], own.strengths[number]) for own in of_members
-            )
-            shape = tables.shape(names[number])
+        for _, number in of_round.moved(range(len(self._names))):
+            handles = tuple(own.tables[number] for own in of_members)
+            shape = tables.shape(self._names[number])
             step = max(1, tuning.AVERAGED_NUMBERS_AT_ONCE // shape.columns)
             for first in range(0, shape.rows, step):
                 yield handles, first, min(first + step, shape.rows)
@@ -275,8 +256,7 @@ def _partners_of(tables: AveragedTables, tf: Any) -> Partners:
     if tables.partners is None:
         with tf.device(None):
             tables.partners = no_partners()
-    partners: Partners = tables.partners
-    return partners
+    return tables.partners
 
 
 def is_finite(trained: BlockReport | TrainedChunk) -> bool:

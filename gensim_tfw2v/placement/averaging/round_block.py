@@ -9,18 +9,12 @@ import tensorflow as tf
 
 from gensim_tfw2v.arrays import Float32Array, Float64Array, Int32Array
 from gensim_tfw2v.blocks.chunk_task import PreparedBlock
-from gensim_tfw2v.blocks.making_side_by_side import prepare_side_by_side
-from gensim_tfw2v.placement.tasks.assignment import Assignment, check
-from gensim_tfw2v.placement.tasks.block import (
-    BlockBasics,
-    WorkerBlock,
-    without_batches,
-    worker_block,
-    worker_block_specs,
-)
+from gensim_tfw2v.placement.tasks.assignment import Assignment
+from gensim_tfw2v.placement.tasks.block import WorkerBlock, worker_block_specs
 from gensim_tfw2v.placement.tasks.block_kind import BlockKind
 from gensim_tfw2v.placement.tasks.model import WorkerModel
-from gensim_tfw2v.steps.arguments import objective_of, rates
+from gensim_tfw2v.placement.tasks.plain_block import block_on_own_tables
+from gensim_tfw2v.steps.arguments import objective_of
 from gensim_tfw2v.steps.concurrent_updates import HOT_ROWS, HotRows, moment_weights, most_trained, strengths_by_row
 
 
@@ -39,16 +33,12 @@ class RoundRows(NamedTuple):
     trained: TrainedRows
 
 
-def own_block(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> WorkerBlock:
-    """Return the assignment's block, which has no batches if subsampling leaves no token."""
-    check(model, assignment)
-    prepared = prepare_side_by_side(model.maker, assignment.task, assignment.cores)
-    shared = _shared_rows(model, assignment)
-    if prepared is None:
-        return without_batches(assignment, metrics, _no_rows(assignment, shared))
-    scales = rates(model.settings, prepared, model.lock_factors)
-    basics = BlockBasics.of(prepared.block, scales, assignment, metrics)
-    return worker_block(prepared.block, basics, _rows_of(model, prepared, assignment, shared))
+def _own_block(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> WorkerBlock:
+    def rows(prepared: PreparedBlock | None) -> RoundRows:
+        shared = _shared_rows(model, assignment)
+        return _no_rows(assignment, shared) if prepared is None else _rows_of(model, prepared, assignment, shared)
+
+    return block_on_own_tables(model, assignment, metrics, rows)
 
 
 def _shared_rows(model: WorkerModel, assignment: Assignment) -> list[Int32Array]:
@@ -95,7 +85,6 @@ def _none() -> tuple[Int32Array, Float32Array]:
 
 
 def _no_rows(assignment: Assignment, shared: list[Int32Array]) -> RoundRows:
-    """Return the rows of a block without batches."""
     still = [(rows, np.zeros(len(rows), np.float32)) for rows in shared]
     return RoundRows(
         HotRows(*_joined(still), np.float32(assignment.concurrent_blocks), np.array([1, 0], np.float32)),
@@ -106,4 +95,4 @@ def _no_rows(assignment: Assignment, shared: list[Int32Array]) -> RoundRows:
 _TRAINED_ROWS = TrainedRows(
     tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.float32), tf.TensorSpec([3], tf.int32)
 )
-OWN_BLOCK = BlockKind("gensim_tfw2v.make_own_block", worker_block_specs(RoundRows(HOT_ROWS, _TRAINED_ROWS)), own_block)
+OWN_BLOCK = BlockKind("gensim_tfw2v.make_own_block", worker_block_specs(RoundRows(HOT_ROWS, _TRAINED_ROWS)), _own_block)
