@@ -65,7 +65,6 @@ class AveragingPlacement(Placement):
         )
         self._rounds: Rounds | None = None
         self._metrics: RoundMetrics | None = None
-        self._model: EncodedModel | None = None
         self._words = 0  # trained so far
 
     @property
@@ -76,19 +75,14 @@ class AveragingPlacement(Placement):
     # -- tables --------------------------------------------------------------------------------------------------------
 
     def load(self, tables: ModelTables) -> None:
-        self._model = EncodedModel.of(WorkerModel.of(self._settings, self._maker, tables))
+        model = EncodedModel.of(WorkerModel.of(self._settings, self._maker, tables))
+        settings, connection = self._round_settings, self._connection
         if self._metrics is None:
-            bytes_of_row = tables.inputs.shape[1] * self._tf.as_dtype(self._round_settings.row_type).size
-            self._metrics = RoundMetrics(self._connection.cores(self._round_settings.cores), bytes_of_row)
-            self._rounds = Rounds(
-                self._team,
-                self._round_settings,
-                self._maker,
-                objective_of(self._settings),
-                self._connection.number,
-                self._metrics,
-            )
+            bytes_of_row = tables.inputs.shape[1] * self._tf.as_dtype(settings.row_type).size
+            self._metrics = RoundMetrics(connection.cores(settings.cores), bytes_of_row)
             self._team.keep_alive()
+        objective, reader = objective_of(self._settings), self._maker.reader
+        self._rounds = Rounds(self._team, settings, model, reader, objective, connection.number, self._metrics)
         with self._team.loading():
             self._load_on_all(tables.present())
         self._team.raise_if_none_is_left("load")
@@ -157,14 +151,14 @@ class AveragingPlacement(Placement):
             yield from self._halved(halves[1], words_before + words_of(halves[0]))
 
     def _train_round(self, task: ChunkTask) -> TrainedChunk:
-        assert self._rounds is not None and self._model is not None
+        assert self._rounds is not None
         trials = 0
         while True:
             self._take_back()
             members = self._team.taking_part()
             self._team.raise_if_none_is_left("train")
             try:
-                trained, lost = self._rounds.train(task, self._model, members)
+                trained, lost = self._rounds.train(task, members)
             except MembersLost as too_few:
                 self._team.leave_out(too_few.reasons)
             except self._tf.errors.OpError as error:

@@ -12,13 +12,13 @@ import numpy as np
 
 from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Int64Array
-from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_parts import parts_of, together
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk, words_of
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import device
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.corpus.shards import ShardReader
 from gensim_tfw2v.placement.averaging.averaged_tables import AveragedTables
 from gensim_tfw2v.placement.averaging.exchange import WorkerPiece, rows_graph, shared_rows_graph
 from gensim_tfw2v.placement.averaging.member_graphs import worker_graphs
@@ -53,26 +53,25 @@ class RoundSettings:
 
 
 class Rounds:
-    """Runs rounds on the workers that take part."""
+    """Runs rounds of one model on the workers that take part."""
 
     def __init__(
         self,
         team: Team[AveragedTables],
         settings: RoundSettings,
-        maker: BlockMaker,
+        model: EncodedModel,
+        reader: ShardReader | None,
         objective: Objective,
         connection_number: int,
         metrics: RoundMetrics,
     ) -> None:
         self._tf = load_tensorflow()
         self._team, self._waiting = team, team.waiting
-        self._settings, self._maker, self._metrics = settings, maker, metrics
+        self._settings, self._model, self._reader, self._metrics = settings, model, reader, metrics
         self._objective, self._number = objective, connection_number
         self._names = [TABLES[table] for table in objective.tables()]
 
-    def train(
-        self, task: ChunkTask, model: EncodedModel, members: Sequence[Member]
-    ) -> tuple[TrainedChunk, MembersLost | None]:
+    def train(self, task: ChunkTask, members: Sequence[Member]) -> tuple[TrainedChunk, MembersLost | None]:
         """Train a chunk; its result becomes the base of all these workers, except those that are returned as lost.
 
         Raise MembersLost if workers are lost before the round is whole. The current tables of all workers are then
@@ -80,7 +79,7 @@ class Rounds:
         """
         began = time.monotonic()
         shape = self._shape(members)
-        self._register(shape, model, members)
+        self._register(shape, members)
         parts = self._parts(task, len(members))
         reports: list[list[BlockReport]] = [[] for _ in members]
         averaging, lost = 0.0, None
@@ -91,7 +90,7 @@ class Rounds:
             tasks = {
                 member: own[step] if step < len(own) else nothing for member, own in zip(members, parts, strict=True)
             }
-            for member, report in self._train_parts(shape, model, tasks).items():
+            for member, report in self._train_parts(shape, tasks).items():
                 if tasks[member] is not nothing:
                     reports[members.index(member)].append(report)
             trained = time.monotonic()
@@ -119,17 +118,18 @@ class Rounds:
     def _handles(self, member: Member) -> WorkerHandles:
         return self._team.own_tables(member).handles(self._names)
 
-    def _register(self, shape: RoundShape, model: EncodedModel, members: Sequence[Member]) -> None:
-        unknowing = [member for member in members if not member.registration.knows(model.name)]
+    def _register(self, shape: RoundShape, members: Sequence[Member]) -> None:
+        name = self._model.name
+        unknowing = [member for member in members if not member.registration.knows(name)]
 
         def register(member: Member, calls: Any) -> None:
-            member.registration.ensure(model.name, lambda: self._send(shape, model, member, calls))
+            member.registration.ensure(name, lambda: self._send(shape, member, calls))
 
         if unknowing:
             self._waiting.each("register", unknowing, register)
 
-    def _send(self, shape: RoundShape, model: EncodedModel, member: Member, calls: Any) -> None:
-        sent = remote_functions.local(model.name), remote_functions.local(model.data)
+    def _send(self, shape: RoundShape, member: Member, calls: Any) -> None:
+        sent = remote_functions.local(self._model.name), remote_functions.local(self._model.data)
         with self._tf.device(_device(member)):
             calls.run(worker_graphs(shape).register_model, *sent).numpy()
 
@@ -139,14 +139,12 @@ class Rounds:
         steps = max(1, -(-words // (workers * self._settings.most_part_words)))
         if workers > 1:
             steps = max(steps, round(words / self._settings.step_words))
-        parts = parts_of(task, workers * steps, self._maker.reader)
+        parts = parts_of(task, workers * steps, self._reader)
         bounds = [len(parts) * worker // workers for worker in range(workers + 1)]
         return [parts[first:end] for first, end in itertools.pairwise(bounds)]
 
-    def _train_parts(
-        self, shape: RoundShape, model: EncodedModel, tasks: dict[Member, ChunkTask]
-    ) -> dict[Member, BlockReport]:
-        graphs = worker_graphs(shape)
+    def _train_parts(self, shape: RoundShape, tasks: dict[Member, ChunkTask]) -> dict[Member, BlockReport]:
+        graphs, name = worker_graphs(shape), self._model.name
         sent_bytes: dict[Member, int] = {}
 
         def train(member: Member, calls: Any) -> Any:
@@ -155,7 +153,7 @@ class Rounds:
                 Assignment(own.lease_key, 1, len(tasks), shape.sharing, tasks[member], cores=self._settings.cores)
             )
             sent_bytes[member] = data.nbytes
-            sent = remote_functions.local(model.name), remote_functions.local(data)
+            sent = remote_functions.local(name), remote_functions.local(data)
 
             def train_part() -> Any:
                 with self._tf.device(_device(member)):
@@ -166,7 +164,7 @@ class Rounds:
                 own.partners = partners  # only once the call has succeeded
                 return numbers
 
-            return member.registration.call(model.name, lambda: self._send(shape, model, member, calls), train_part)
+            return member.registration.call(name, lambda: self._send(shape, member, calls), train_part)
 
         found = self._waiting.each("train", list(tasks), train)
         reports = {}

@@ -32,7 +32,6 @@ from gensim_tfw2v.placement.state import PlacementState
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.placement.tasks.codec import encode
 from gensim_tfw2v.placement.tasks.model import EncodedModel, WorkerModel
-from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.arguments import objective_of
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED
 from gensim_tfw2v.steps.settings import StepSettings
@@ -70,7 +69,6 @@ class PartitionPlacement(SubModelPlacement):
         cores: int = 1,
     ) -> None:
         super().__init__(maker, partition, settings.have_states)
-        self._tf = load_tensorflow()
         self._settings, self._connection, self._timeout = settings, connection, timeout
         self._team: Team[WorkerSubModel] = Team(connection, timeout, "sub-models", _and_with_it)
         self._cores = cores
