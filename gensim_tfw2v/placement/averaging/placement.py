@@ -83,22 +83,19 @@ class AveragingPlacement(Placement):
             self._team.keep_alive()
         objective, reader = objective_of(self._settings), self._maker.reader
         self._rounds = Rounds(self._team, settings, model, reader, objective, connection.number, self._metrics)
-        with self._team.loading():
-            self._load_on_all(tables.present())
-        self._team.raise_if_none_is_left("load")
-
-    def _load_on_all(self, values: Mapping[str, Float32Array]) -> None:
-        team = self._team
-        for member in team.members:
-            if not (member.is_missed or team.tables_of(member) or team.can_be_called(member)):
-                team.leave_out({member: "it does not answer"})
-        ready = [member for member in team.members if not member.is_missed or team.is_back(member)]
-        for member in ready:
-            if not team.tables_of(member):
-                self._add(member)
-        team.each("load", ready, lambda member, _: team.own_tables(member).load(values))
-        for member in team.taking_part():
-            team.record_return(member)
+        team, values = self._team, tables.present()
+        with team.loading():
+            for member in team.members:
+                if not (member.is_missed or team.tables_of(member) or team.can_be_called(member)):
+                    team.leave_out({member: "it does not answer"})
+            ready = [member for member in team.members if not member.is_missed or team.is_back(member)]
+            for member in ready:
+                if not team.tables_of(member):
+                    self._add(member)
+            team.each("load", ready, lambda member, _: team.own_tables(member).load(values))
+            for member in team.taking_part():
+                team.record_return(member)
+        team.raise_if_none_is_left("load")
 
     def _add(self, member: Member) -> AveragedTables:
         """Return new tables of a worker, and let the worker take part from now on."""

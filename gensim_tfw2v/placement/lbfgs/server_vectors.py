@@ -101,8 +101,8 @@ def _make_vectors(tables: RemoteTables, names: Sequence[str], of_model: Sequence
 # -- graphs ------------------------------------------------------------------------------------------------------------
 
 _NUMBER = tf.TensorSpec([], tf.float64)
-_OfSlices = Callable[[list[tf.Tensor], list[tf.Tensor]], tf.Tensor]
-"""Works on slices of vectors, given by their handles, with some numbers; returns a float64 once all is done."""
+_OfSlices = Callable[..., tf.Tensor]
+"""Works on slices of vectors, given by their handles, with some float32; returns a float64 once all is done."""
 
 
 @functools.lru_cache(maxsize=32)
@@ -126,9 +126,9 @@ def _graph(shape: GraphShape, vectors: int, numbers: int, of_slices: _OfSlices) 
         of_shards = []
         for shard in range(shape.shards):
             with tf.device(shape.device_of(shard)):
-                own = [of_servers[shard % shape.servers] for of_servers in sent]
+                own = [tf.cast(of_servers[shard % shape.servers], tf.float32) for of_servers in sent]
                 tables = range(len(shape.tables()))
-                of_tables = [of_slices([vector[table][shard] for vector in of_vectors], own) for table in tables]
+                of_tables = [of_slices(*(vector[table][shard] for vector in of_vectors), *own) for table in tables]
                 of_shards.append(tf.add_n(of_tables))
         # The coordinator adds them up, in the order of shards. On a server, the sum would wait for an operation that
         # TensorFlow places on the coordinator, whose port no server of another machine can reach.
@@ -160,26 +160,23 @@ def _assigned_with_product(target: tf.Tensor, value: tf.Tensor, partner: tf.Tens
         return product + _assigned(target, value)
 
 
-def _clear(slices: list[tf.Tensor], numbers: list[tf.Tensor]) -> tf.Tensor:
+def _clear(target: tf.Tensor) -> tf.Tensor:
     # Where shapes are known, TensorFlow makes the zeros once, and every call would assign the same memory.
-    return _assigned(slices[0], private_copy(tf.zeros_like(_values(slices[0]))))
+    return _assigned(target, private_copy(tf.zeros_like(_values(target))))
 
 
-def _set_sum(slices: list[tf.Tensor], numbers: list[tf.Tensor]) -> tf.Tensor:
-    target, first, second = slices
-    factor = tf.cast(numbers[0], tf.float32)
+def _set_sum(target: tf.Tensor, first: tf.Tensor, second: tf.Tensor, factor: tf.Tensor) -> tf.Tensor:
     return _assigned(target, _values(first) + factor * _values(second))
 
 
-def _scale_add(slices: list[tf.Tensor], numbers: list[tf.Tensor]) -> tf.Tensor:
-    target, other, partner = slices
-    keep, factor = (tf.cast(number, tf.float32) for number in numbers)
+def _scale_add(
+    target: tf.Tensor, other: tf.Tensor, partner: tf.Tensor, keep: tf.Tensor, factor: tf.Tensor
+) -> tf.Tensor:
     value = tf.math.multiply_no_nan(_values(target), keep) + factor * _values(other)
     return _assigned_with_product(target, value, partner)
 
 
-def _replace(slices: list[tf.Tensor], numbers: list[tf.Tensor]) -> tf.Tensor:
-    old, new = slices
+def _replace(old: tf.Tensor, new: tf.Tensor) -> tf.Tensor:
     before, after = _values(old), _values(new)
     change = after - before
     copy = private_copy(after)
@@ -187,25 +184,22 @@ def _replace(slices: list[tf.Tensor], numbers: list[tf.Tensor]) -> tf.Tensor:
         return _assigned(old, copy) + _assigned(new, change)
 
 
-def _dot(slices: list[tf.Tensor], numbers: list[tf.Tensor]) -> tf.Tensor:
-    return _product(_values(slices[0]), _values(slices[1]))
+def _dot(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
+    return _product(_values(first), _values(second))
 
 
-def _set_scales(slices: list[tf.Tensor], numbers: list[tf.Tensor]) -> tf.Tensor:
-    scales, source = slices
+def _set_scales(scales: tf.Tensor, source: tf.Tensor, least: tf.Tensor) -> tf.Tensor:
     lengths = tf.sqrt(tf.reduce_sum(tf.square(_values(source)), 1, keepdims=True))
-    return _assigned(scales, 1 / tf.maximum(lengths, tf.cast(numbers[0], tf.float32)))
+    return _assigned(scales, 1 / tf.maximum(lengths, least))
 
 
-def _scale_rows(slices: list[tf.Tensor], numbers: list[tf.Tensor]) -> tf.Tensor:
-    target, scales, partner = slices
-    value = _values(target) * (tf.cast(numbers[0], tf.float32) * _values(scales))
-    return _assigned_with_product(target, value, partner)
+def _scale_rows(target: tf.Tensor, scales: tf.Tensor, partner: tf.Tensor, factor: tf.Tensor) -> tf.Tensor:
+    return _assigned_with_product(target, _values(target) * (factor * _values(scales)), partner)
 
 
-def _scaled_square(slices: list[tf.Tensor], numbers: list[tf.Tensor]) -> tf.Tensor:
-    values = _values(slices[0])
-    return _product(values * _values(slices[1]), values)
+def _scaled_square(vector: tf.Tensor, scales: tf.Tensor) -> tf.Tensor:
+    values = _values(vector)
+    return _product(values * _values(scales), values)
 
 
 # By the name of the method of `VectorSpace`: how many vectors and numbers it takes, and what it does.
