@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,11 +35,31 @@ class RoundRows(NamedTuple):
 
 
 def _own_block(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> WorkerBlock:
-    def rows(prepared: PreparedBlock | None) -> RoundRows:
-        shared = _shared_rows(model, assignment)
-        return _no_rows(assignment, shared) if prepared is None else _rows_of(model, prepared, assignment, shared)
+    return block_on_own_tables(model, assignment, metrics, functools.partial(_rows_of, model, assignment))
 
-    return block_on_own_tables(model, assignment, metrics, rows)
+
+def _rows_of(model: WorkerModel, assignment: Assignment, prepared: PreparedBlock | None) -> RoundRows:
+    """Return the shared rows and those that a block trains most, and all rows that it trains except shared ones."""
+    rows = max(model.words, model.nodes)
+    if prepared is None:
+        none = np.zeros(rows, np.float32)
+        rate, strengths, moments = 0.0, (none, none, none), np.array([1, 0], np.float32)
+    else:
+        rate = float(prepared.learning_rates.mean())
+        strengths = strengths_by_row(prepared.block, rows, model.settings)
+        moments = moment_weights(prepared.block, model.settings)
+    hot, trained = [], []
+    moved = objective_of(model.settings).moved_tables()
+    for table, (of_table, first) in enumerate(zip(strengths, _shared_rows(model, assignment), strict=True)):
+        hot.append(most_trained(rate * of_table, first) if len(first) else (first, np.zeros(0, np.float32)))
+        is_trained = of_table > (0 if table in moved else np.inf)  # rows of a frozen table stay where they are
+        is_trained[first] = False
+        found = np.flatnonzero(is_trained).astype(np.int32)
+        # Rows that are trained at a rate of zero have no strength, and stay where they are.
+        trained.append((found, of_table[found] * np.float32(rate)))
+    return RoundRows(
+        HotRows(*_joined(hot), np.float32(assignment.concurrent_blocks), moments), TrainedRows(*_joined(trained))
+    )
 
 
 def _shared_rows(model: WorkerModel, assignment: Assignment) -> list[Int32Array]:
@@ -53,43 +74,9 @@ def _shared_rows(model: WorkerModel, assignment: Assignment) -> list[Int32Array]
     ]
 
 
-def _rows_of(
-    model: WorkerModel, prepared: PreparedBlock, assignment: Assignment, shared: list[Int32Array]
-) -> RoundRows:
-    """Return the shared rows and those that a block trains most, and all rows that it trains except shared ones."""
-    rate = float(prepared.learning_rates.mean())
-    block = prepared.block
-    hot, trained = [], []
-    strengths = strengths_by_row(block, max(model.words, model.nodes), model.settings)
-    moved = objective_of(model.settings).moved_tables()
-    for table, (of_table, first) in enumerate(zip(strengths, shared, strict=True)):
-        hot.append(most_trained(rate * of_table, first) if len(first) else _none())
-        is_trained = of_table > (0 if table in moved else np.inf)  # rows of a frozen table stay where they are
-        is_trained[first] = False
-        rows = np.flatnonzero(is_trained).astype(np.int32)
-        # Rows that are trained at a rate of zero have no strength, and stay where they are.
-        trained.append((rows, of_table[rows] * np.float32(rate)))
-    return RoundRows(
-        HotRows(*_joined(hot), np.float32(assignment.concurrent_blocks), moment_weights(block, model.settings)),
-        TrainedRows(*_joined(trained)),
-    )
-
-
 def _joined(of_tables: list[tuple[Int32Array, Float32Array]]) -> tuple[Int32Array, Float32Array, Int32Array]:
     rows, strengths = (np.concatenate(arrays) for arrays in zip(*of_tables, strict=True))
     return rows, strengths, np.array([len(of_table) for of_table, _ in of_tables], np.int32)
-
-
-def _none() -> tuple[Int32Array, Float32Array]:
-    return np.zeros(0, np.int32), np.zeros(0, np.float32)
-
-
-def _no_rows(assignment: Assignment, shared: list[Int32Array]) -> RoundRows:
-    still = [(rows, np.zeros(len(rows), np.float32)) for rows in shared]
-    return RoundRows(
-        HotRows(*_joined(still), np.float32(assignment.concurrent_blocks), np.array([1, 0], np.float32)),
-        TrainedRows(*_joined([_none()] * 3)),
-    )
 
 
 _TRAINED_ROWS = TrainedRows(

@@ -124,16 +124,12 @@ def _without_hits(block: ColumnBlock, batch: tf.Tensor, weights: tf.Tensor) -> t
     return tf.concat([weights[..., :near], masked[..., -shared:]], -1)
 
 
-class Steps(NamedTuple):
-    """The steps of a batch's rows."""
+def steps_of(block: ColumnBlock, batch: tf.Tensor, squares: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Return the rates [U] of the rows' steps, and how many rows take a step and how many steps are clipped.
 
-    rates: Any  # [U], 0 for a step that is refused
-    touched: Any  # rows that take a step
-    clipped: Any  # rows whose step was clipped; both are NaN if a step was refused
-
-
-def steps_of(block: ColumnBlock, batch: tf.Tensor, squares: tf.Tensor) -> Steps:
-    """Return the step of each row, given the sum of squares [U] of its gradient."""
+    `squares` [U] are the sums of squares of the rows' gradients. A refused step has the rate 0, and makes both counts
+    NaN.
+    """
     rate, longest = block.basics.rates.learning_rates[batch], block.basics.rates.max_step
     lengths = tf.sqrt(squares)
     is_long = rate * lengths > longest
@@ -145,7 +141,7 @@ def steps_of(block: ColumnBlock, batch: tf.Tensor, squares: tf.Tensor) -> Steps:
     is_taken = tf.abs(rates) * lengths <= maths.LONGEST_STEP  # False if it is NaN
     touched = tf.where(tf.reduce_all(is_taken), tf.cast(tf.size(squares), tf.float32), float("nan"))
     clipped = tf.math.count_nonzero(is_long, dtype=tf.float32)
-    return Steps(tf.where(is_taken, rates, 0.0), touched, clipped + 0.0 * touched)
+    return tf.where(is_taken, rates, 0.0), touched, clipped + 0.0 * touched
 
 
 # -- places around tokens ----------------------------------------------------------------------------------------------

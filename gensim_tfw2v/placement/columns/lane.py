@@ -115,14 +115,14 @@ class Lane:
             with tf.device(device("ps", found.part.server)):
                 of_rows.append(row_gradients(found.rows, found.batch, tf.cast(answer, tf.float32)))
                 squares.append(squares_of(of_rows[-1]))
-        steps = steps_of(self._block, batch, tf.add_n(squares))
-        with tf.control_dependencies([steps.rates]):
+        rates, touched, clipped = steps_of(self._block, batch, tf.add_n(squares))
+        with tf.control_dependencies([rates]):
             stepped = tf.timestamp()
-        moved = [_move(found, own, steps.rates) for found, own in zip(on_servers, of_rows, strict=True)]
+        moved = [_move(found, own, rates) for found, own in zip(on_servers, of_rows, strict=True)]
         with tf.control_dependencies(moved):
             following = batch + 1
         seconds = tf.stack([multiplied - began, stepped - answered])
-        return (loss, steps.touched, steps.clipped), seconds, following
+        return (loss, touched, clipped), seconds, following
 
 
 def _on_server(part: ServerPart, message: tf.Tensor) -> _OnServer:

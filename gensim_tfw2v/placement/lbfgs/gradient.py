@@ -39,11 +39,8 @@ class _Runs(NamedTuple):
     targets: tf.Tensor  # [n, B] for CBOW; else empty
 
 
-class _Part(NamedTuple):
-    """Losses of runs [n], and gradients [n, ..., D] of rows [n, ...]."""
-
-    losses: tf.Tensor
-    gradients: list[tuple[tf.Tensor, tf.Tensor]]
+_Part = tuple[tf.Tensor, list[tuple[tf.Tensor, tf.Tensor]]]
+"""Losses of runs [n], and rows [n, ...] with their gradients [n, ..., D]."""
 
 
 def portion_gradient(objective: Objective, portion: WorkerBlock, rows: tf.Tensor) -> PortionGradient:
@@ -62,12 +59,12 @@ def portion_gradient(objective: Objective, portion: WorkerBlock, rows: tf.Tensor
 
     def add_some(first: tf.Tensor, losses: tf.Tensor, done: tf.Tensor) -> tuple[tf.Tensor, ...]:
         some = _Runs(*(values[first : first + step] for values in runs))
-        part = of_some(objective, some, block.window, rates, rows)
-        ids = tf.concat([tf.reshape(of_rows, [-1]) for of_rows, _ in part.gradients], 0)
-        changes = tf.concat([tf.reshape(values, [-1, tf.shape(rows)[1]]) for _, values in part.gradients], 0)
+        of_runs, gradients = of_some(objective, some, block.window, rates, rows)
+        ids = tf.concat([tf.reshape(of_rows, [-1]) for of_rows, _ in gradients], 0)
+        changes = tf.concat([tf.reshape(values, [-1, tf.shape(rows)[1]]) for _, values in gradients], 0)
         with tf.control_dependencies([done]):
             added = add_to_rows(sums, ids, changes)
-        losses = tf.concat([losses, tf.cast(part.losses, tf.float64)], 0)
+        losses = tf.concat([losses, tf.cast(of_runs, tf.float64)], 0)
         return first + step, losses, tf.ensure_shape(added, [])
 
     begin = (tf.constant(0), tf.zeros([0], tf.float64), tf.constant(0.0))
@@ -109,13 +106,10 @@ def _skip_gram(objective: Objective, runs: _Runs, window: tf.Tensor, rates: Rate
     score = maths.scores(hidden, candidates)
     gradient = maths.sampling_gradient(score, labels, weights)
     losses = maths.sampling_loss(score, labels, weights)
-    return _Part(
-        tf.reduce_sum(losses, 1),
-        [
-            (runs.inputs, maths.back_to_rows(gradient, candidates)),
-            (runs.candidates, maths.back_to_columns(gradient, hidden)),
-        ],
-    )
+    return tf.reduce_sum(losses, 1), [
+        (runs.inputs, maths.back_to_rows(gradient, candidates)),
+        (runs.candidates, maths.back_to_columns(gradient, hidden)),
+    ]
 
 
 def _cbow(objective: Objective, runs: _Runs, window: tf.Tensor, rates: Rates, rows: tf.Tensor) -> _Part:
@@ -135,11 +129,8 @@ def _cbow(objective: Objective, runs: _Runs, window: tf.Tensor, rates: Rates, ro
     drawn_gradient = maths.sampling_gradient(drawn, tf.zeros([]), counts)
     losses = has_context * tf.nn.softplus(-own) + maths.sampling_loss(drawn, tf.zeros([]), counts)
     of_hidden = own_gradient[..., None] * targets + maths.back_to_rows(drawn_gradient, negatives)
-    return _Part(
-        tf.reduce_sum(losses, 1),
-        [
-            (runs.inputs, tf.matmul(weights, of_hidden, transpose_a=True)),
-            (runs.targets, own_gradient[..., None] * hidden),
-            (runs.candidates, maths.back_to_columns(drawn_gradient, hidden)),
-        ],
-    )
+    return tf.reduce_sum(losses, 1), [
+        (runs.inputs, tf.matmul(weights, of_hidden, transpose_a=True)),
+        (runs.targets, own_gradient[..., None] * hidden),
+        (runs.candidates, maths.back_to_columns(drawn_gradient, hidden)),
+    ]
