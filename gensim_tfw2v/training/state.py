@@ -11,7 +11,7 @@ import numpy as np
 
 from gensim_tfw2v.checkpoints.errors import CheckpointError
 from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
-from gensim_tfw2v.corpus.positions import PassPosition
+from gensim_tfw2v.corpus.passes import PassPosition
 from gensim_tfw2v.training.choices import TrainingChoices
 from gensim_tfw2v.training.progress import EpochCounts, EpochPosition, ValidationPoint
 from gensim_tfw2v.training.validation import ValidationState
