@@ -64,7 +64,7 @@ def _block_kinds() -> list[BlockKind[Any]]:
 
 
 def _functions_of_columns(factory: BlockFactory) -> Mapping[str, Callable[..., Any]]:
-    from gensim_tfw2v.placement.columns.kept_blocks import KeptBlocks
+    from gensim_tfw2v.placement.columns.column_blocks import KeptBlocks
 
     return KeptBlocks(factory).functions()
 

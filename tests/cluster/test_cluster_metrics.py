@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.cluster.task_metrics import NAMES
-from gensim_tfw2v.placement.columns.exchanged import Exchanged
+from gensim_tfw2v.placement.columns.column_graphs import Exchanged
 from gensim_tfw2v.placement.tasks.block_report import BlockReport, ServersReport, StageSeconds, TableRows
 from gensim_tfw2v.placement.tasks.cluster_metrics import ClusterMetrics
 

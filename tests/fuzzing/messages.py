@@ -23,7 +23,7 @@ from gensim_tfw2v.cluster.task import Task, key_of
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shards import Span
 from gensim_tfw2v.placement.averaging.round_block import OWN_BLOCK
-from gensim_tfw2v.placement.lbfgs.portion_request import pack, unpack
+from gensim_tfw2v.placement.lbfgs.portion import pack, unpack
 from gensim_tfw2v.placement.partition.draws import Draw
 from gensim_tfw2v.placement.partition.share_block import SHARE_BLOCK, ShareAssignment
 from gensim_tfw2v.placement.server_rows.staging import STAGED_BLOCK
@@ -157,7 +157,7 @@ def check_share_block(example: tuple[Assignment, Draw | None]) -> None:
     if block is None:
         return
     of_tables = block.block
-    tables = (of_tables.inputs, of_tables.candidates, of_tables.targets, block.extra.trained, of_tables.tree.nodes)
+    tables = (of_tables.inputs, of_tables.candidates, of_tables.targets, block.extra, of_tables.tree.nodes)
     for rows, numbers in zip((WORDS, WORDS, WORDS, WORDS, WORDS - 1), tables, strict=True):
         assert not numbers.size or 0 <= numbers.min() <= numbers.max() < rows
 

@@ -26,10 +26,10 @@ from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.averaging.averaged_tables import AveragedTables
-from gensim_tfw2v.placement.averaging.exchange import TableHandles, WorkerPiece, rows_graph
+from gensim_tfw2v.placement.averaging.exchange import WorkerPiece, rows_graph
 from gensim_tfw2v.placement.averaging.placement import AveragingPlacement
 from gensim_tfw2v.placement.averaging.round import Rounds, RoundSettings
-from gensim_tfw2v.placement.averaging.worker_rows import RoundShape
+from gensim_tfw2v.placement.averaging.worker_rows import RoundShape, TableHandles
 from gensim_tfw2v.placement.calls.team import Team
 from gensim_tfw2v.placement.calls.waiting import MembersLost, Waiting
 from gensim_tfw2v.placement.local.placement import LocalPlacement

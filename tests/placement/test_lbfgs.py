@@ -22,14 +22,12 @@ from gensim_tfw2v import TFWord2Vec, encode_corpus, local_cluster
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
 from gensim_tfw2v.placement.calls.dispatch import Dispatcher
-from gensim_tfw2v.placement.lbfgs.descent_settings import Settings
 from gensim_tfw2v.placement.lbfgs.local_descent import LocalDescent
-from gensim_tfw2v.placement.lbfgs.local_vectors import LocalVectors
 from gensim_tfw2v.placement.lbfgs.minimizer import Minimizer
 from gensim_tfw2v.placement.lbfgs.placement import ClusterDescent
-from gensim_tfw2v.placement.lbfgs.portion_request import fixed
+from gensim_tfw2v.placement.lbfgs.portion import fixed
 from gensim_tfw2v.placement.lbfgs.server_vectors import ServerVectors
-from gensim_tfw2v.placement.lbfgs.vector_space import POINT, vector_names
+from gensim_tfw2v.placement.lbfgs.vector_space import POINT, LocalVectors, vector_names
 from gensim_tfw2v.steps.settings import StepSettings
 
 LBFGS: dict[str, Any] = {"distribution": "lbfgs", "seed": 3, "batch_words": 1200, "epochs": 12}
@@ -81,15 +79,13 @@ def loss_at(maker: BlockMaker, settings: StepSettings, tasks: list[ChunkTask], t
 def test_loss_and_gradient_are_those_of_the_pairs(objective: str, windows: Windows, has_hits: bool) -> None:
     settings = settings_of(objective, windows, mask_accidental_hits=has_hits)
     maker, tasks, tables = maker_of(settings, windows), portions(2), random_tables()
-    placement = LocalDescent(settings, maker, 1, Settings(3, 0))
+    placement = LocalDescent(settings, maker, 1, 3, 0)
     placement.load(tables)
     placement.begin_epoch(0)
     losses = [float(placement.train_chunk(task).batches.losses.sum(dtype=np.float64)) for task in tasks]
     expected = loss_at(maker, settings, tasks, tables)
     assert sum(losses) == pytest.approx(expected, rel=1e-6)
-    vectors = placement._vectors
-    assert vectors is not None
-    found = vectors.tables[placement._descent.minimizer.trial_gradient]
+    found = placement._vectors.tables[placement.minimizer.trial_gradient]
     rng, step = np.random.default_rng(5), 1e-5
     exact = replace(tables, inputs=tables.inputs.astype(np.float64), outputs=tables.outputs.astype(np.float64))
     for name in ("inputs", "outputs"):
@@ -109,7 +105,7 @@ def test_loss_and_gradient_are_those_of_the_pairs(objective: str, windows: Windo
 def test_a_wide_window_has_the_same_loss_without_look_up_tables() -> None:
     settings = settings_of("skip-gram", window=30)
     maker, tasks, tables = maker_of(settings), portions(), random_tables()
-    placement = LocalDescent(settings, maker, 1, Settings(3, 0))
+    placement = LocalDescent(settings, maker, 1, 3, 0)
     placement.load(tables)
     placement.begin_epoch(0)
     found = sum(float(placement.train_chunk(task).batches.losses.sum(dtype=np.float64)) for task in tasks)
@@ -120,7 +116,7 @@ def test_words_whose_lock_factor_is_0_stay() -> None:
     settings, tables = settings_of("skip-gram"), random_tables()
     locks = np.ones(WORDS, np.float32)
     locks[:10] = 0
-    placement = LocalDescent(settings, maker_of(settings), 1, Settings(3, 0))
+    placement = LocalDescent(settings, maker_of(settings), 1, 3, 0)
     placement.load(replace(tables, lock_factors=locks))
     for _ in range(5):
         evaluate(placement, portions())
@@ -185,13 +181,13 @@ def test_the_direction_is_that_of_the_two_loop_recursion() -> None:
 def test_every_accepted_step_lowers_the_references_loss(objective: str) -> None:
     settings = settings_of(objective)
     maker, tasks, tables = maker_of(settings), portions(), random_tables()
-    placement = LocalDescent(settings, maker, 2, Settings(4, 0))
+    placement = LocalDescent(settings, maker, 2, 4, 0)
     placement.load(tables)
     losses = [loss_at(maker, settings, tasks, tables)]
     accepted = 0
     for _ in range(25):
         evaluate(placement, tasks)
-        steps = placement._descent.minimizer.steps
+        steps = placement.minimizer.steps
         if len(steps.lengths) > accepted:
             accepted = len(steps.lengths)
             losses.append(loss_at(maker, settings, tasks, read(placement)))
@@ -310,10 +306,10 @@ def test_messages_of_the_coordinator_do_not_grow(
         requests.add(len(request.model) + len(self._work.trained.tickets.sealed(request.assignment, 0)))
         return start(self, request, place)
 
-    def run_and_look(self: ServerVectors, graph: Any, vectors: Any, *numbers: float) -> float:
+    def run_and_look(self: ServerVectors, operation: str, vectors: Any, *numbers: float) -> float:
         handles = sum(len(shards) for vector in vectors for shards in self.slices[vector])
         arguments.add((handles, len(numbers)))
-        return run(self, graph, vectors, *numbers)
+        return run(self, operation, vectors, *numbers)
 
     monkeypatch.setattr(Dispatcher, "start", start_and_look)
     monkeypatch.setattr(ServerVectors, "_run", run_and_look)

@@ -15,8 +15,8 @@ from support.example_blocks import work_on
 from gensim_tfw2v.blocks.chunk_task import ChunkTask
 from gensim_tfw2v.cluster.errors import TaskError
 from gensim_tfw2v.corpus.shards import Span
-from gensim_tfw2v.placement.lbfgs.in_order import InOrder
-from gensim_tfw2v.placement.lbfgs.portion_request import fixed, pack, unpack
+from gensim_tfw2v.placement.lbfgs.descent import InOrder
+from gensim_tfw2v.placement.lbfgs.portion import fixed, pack, unpack
 from gensim_tfw2v.placement.lbfgs.portion_runs import PortionRuns
 
 

@@ -31,9 +31,8 @@ from gensim_tfw2v.corpus.shards import EncodedCorpus, Span
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.design_arguments import SAMPLINGS
 from gensim_tfw2v.placement.partition import submodels
-from gensim_tfw2v.placement.partition.draws import Draw, Partition
+from gensim_tfw2v.placement.partition.draws import Draw, Partition, trained_words
 from gensim_tfw2v.placement.partition.placement import PartitionPlacement
-from gensim_tfw2v.placement.partition.trained_words import trained_words
 
 PARTITION: dict[str, Any] = {"distribution": "partition", "seed": 3, "submodels": 2}
 SENTENCES = two_topics(1500)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.cluster.connection import Connection
+from gensim_tfw2v.placement.averaging.worker_rows import TableHandles, WorkerHandles
 from gensim_tfw2v.placement.calls.member import Member
 from gensim_tfw2v.placement.calls.worker_tables import WorkerTables
 from gensim_tfw2v.placement.remote.tables import RemoteTables
-
-if TYPE_CHECKING:
-    from gensim_tfw2v.placement.averaging.worker_rows import WorkerHandles
+from gensim_tfw2v.steps.concurrent_updates import Partners
 
 
 class AveragedTables(WorkerTables):
@@ -26,14 +25,14 @@ class AveragedTables(WorkerTables):
     ----------
     have_base : bool
         Whether the base is whole. Another worker may still be sending it.
-    partners : Any
+    partners : Partners or None
         The directions that the worker's last part found. None before its first part.
     """
 
     def __init__(self, connection: Connection, member: Member, timeout: float) -> None:
         super().__init__(connection, member, timeout)
         self.have_base = False
-        self.partners: Any = None
+        self.partners: Partners | None = None
         self._names: list[str] = []  # of the base
         self._number = 0  # of the current tables
         self._start: Any = None
@@ -64,10 +63,12 @@ class AveragedTables(WorkerTables):
     def renew(self) -> None:
         """Replace the current tables by new ones with the values of the base."""
         if self._number:
-            for table in [*self._current(), *self._strengths()]:
-                self.tables.drop(table)
+            for name in self._names:
+                for table in self._current_and_strengths(name):
+                    self.tables.drop(table)
         self._number += 1
-        for name, current, strengths in zip(self._names, self._current(), self._strengths(), strict=True):
+        for name in self._names:
+            current, strengths = self._current_and_strengths(name)
             self.tables.make_copy(current, name)
             self.tables.make(strengths, self.tables.shape(name).rows, 1)
 
@@ -76,18 +77,14 @@ class AveragedTables(WorkerTables):
         self.renew()
         self.partners = None
 
-    def _current(self) -> list[str]:
-        return [f"current {self._number}/{name}" for name in self._names]
-
-    def _strengths(self) -> list[str]:
-        return [f"strengths {self._number}/{name}" for name in self._names]
+    def _current_and_strengths(self, name: str) -> tuple[str, str]:
+        return f"current {self._number}/{name}", f"strengths {self._number}/{name}"
 
     def handles(self, names: Sequence[str]) -> WorkerHandles:
         """Return the handles of the tables of these names."""
-        from gensim_tfw2v.placement.averaging.worker_rows import WorkerHandles
 
-        def of(tables: Sequence[str]) -> tuple[object, ...]:
-            found = dict(zip(self._names, tables, strict=True))
-            return tuple(self.tables.handles(found[name])[0] for name in names)
+        def of(name: str) -> TableHandles:
+            current, strengths = self._current_and_strengths(name)
+            return TableHandles(*(self.tables.handles(table)[0] for table in (current, name, strengths)))
 
-        return WorkerHandles(of(self._current()), of(self._names), of(self._strengths()), self._start)
+        return WorkerHandles(tuple(map(of, names)), self._start)

@@ -18,8 +18,9 @@ import tensorflow as tf
 
 from gensim_tfw2v.cluster.connection import call_on_disconnect, sending_graphs
 from gensim_tfw2v.placement.averaging.worker_rows import (
-    HANDLE,
+    TABLE_HANDLES,
     RoundShape,
+    TableHandles,
     WorkerHandles,
     handle_specs,
     shared_rows,
@@ -28,14 +29,6 @@ from gensim_tfw2v.placement.averaging.worker_rows import (
 )
 from gensim_tfw2v.placement.tasks.graph_parts import concrete
 from gensim_tfw2v.steps.rows import read_rows, write_rows
-
-
-class TableHandles(NamedTuple):
-    """Resource handles of one table of one worker."""
-
-    current: Any
-    base: Any
-    strengths: Any
 
 
 class WorkerPiece(NamedTuple):
@@ -57,7 +50,7 @@ def shared_rows_graph(shape: RoundShape, devices: tuple[str, ...]) -> Any:
 def rows_graph(shape: RoundShape, devices: tuple[str, ...]) -> Any:
     """Return the function (a `WorkerPiece` for each worker) → counts that averages a piece of a table's rows."""
     with sending_graphs():
-        piece = WorkerPiece(TableHandles(HANDLE, HANDLE, HANDLE), tf.TensorSpec([2], tf.int32))
+        piece = WorkerPiece(TABLE_HANDLES, tf.TensorSpec([2], tf.int32))
         return concrete(lambda *pieces: _average_rows(shape, devices, pieces), *(piece,) * len(devices))
 
 
@@ -70,7 +63,7 @@ def _average_shared_rows(shape: RoundShape, devices: Sequence[str], of_workers: 
 
     Worker p adds up piece p of the rows, in the order of workers, and sends the sum to all.
     """
-    count, workers = shape.sharing.rows * len(shape.moved_tables()), len(devices)
+    count, workers = shape.sharing.rows * len(shape.objective.moved_tables()), len(devices)
     sizes = [count * (piece + 1) // workers - count * piece // workers for piece in range(workers)]
     starts, sent = [], []
     for device, handles in zip(devices, of_workers, strict=True):

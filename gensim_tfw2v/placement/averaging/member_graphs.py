@@ -27,6 +27,7 @@ from gensim_tfw2v.placement.averaging.worker_rows import (
 from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.placement.tasks.graph_parts import BYTES, NAME, concrete, register_model_graph
 from gensim_tfw2v.placement.tasks.own_training import report_when_done, timed_block, train_batches
+from gensim_tfw2v.placement.tasks.plain_block import fresh_training
 from gensim_tfw2v.placement.tasks.refused_steps import most_moved
 from gensim_tfw2v.steps.adagrad import rate_factor, states_of, vectors_of
 from gensim_tfw2v.steps.concurrent_updates import (
@@ -37,10 +38,8 @@ from gensim_tfw2v.steps.concurrent_updates import (
     at_rates_of_states,
     scaled_moves,
 )
-from gensim_tfw2v.steps.graph import block_function
-from gensim_tfw2v.steps.kernel import kernel
 from gensim_tfw2v.steps.rows import add_to_rows, read_rows, write_rows
-from gensim_tfw2v.steps.side_by_side import TrainSideBySide, side_by_side
+from gensim_tfw2v.steps.side_by_side import TrainSideBySide
 from gensim_tfw2v.steps.signature import Tables
 
 
@@ -63,8 +62,7 @@ _PARTNERS = Partners(tf.TensorSpec([3], tf.float32), _DIRECTIONS, _DIRECTIONS)
 def worker_graphs(shape: RoundShape) -> WorkerGraphs:
     """Return the functions that run on one worker."""
     with sending_graphs():
-        # A trace of its own: tasks of a new connection do not have the functions of an older one.
-        train_block = side_by_side(block_function.__wrapped__(shape.objective, kernel()))
+        train_block = fresh_training(shape.objective)
         handles = handle_specs(shape)
         return WorkerGraphs(
             register_model=register_model_graph(),
@@ -93,7 +91,7 @@ def _train(
     hot = _hot_rows(shape, handles, rows)
     updates = ConcurrentUpdates(hot, shape.objective, shape.sharing, given)
     starts = shared_rows(shape, handles.current) if shape.sharing.rows else []
-    probes = _probes(shape, handles, updates)
+    probes = _read_current(shape, handles, updates.probe_rows, updates.probe_counts)
     batches = train_batches(train_block, _tables(shape, handles), timed, [*starts, probes, hot.strengths])
     with tf.control_dependencies(list(batches)):
         done = [_add_strengths(shape, handles, rows.trained)]
@@ -109,49 +107,41 @@ def _hot_rows(shape: RoundShape, handles: WorkerHandles, of_block: RoundRows) ->
     hot = of_block.hot
     if not shape.objective.adagrad:
         return hot
-    numbers = tf.split(hot.rows, hot.counts, num=len(TABLES))
-    of_tables = zip(shape.tables(), handles.current, strict=True)
-    return at_rates_of_states(hot, tf.concat([read_rows(handle, numbers[table]) for table, handle in of_tables], 0))
+    return at_rates_of_states(hot, _read_current(shape, handles, hot.rows, hot.counts))
 
 
 def _tables(shape: RoundShape, handles: WorkerHandles) -> Tables:
     """Return the current tables, with the inputs in place of tables that the objective does not use."""
-    of_tables = dict(zip(shape.tables(), handles.current, strict=True))
+    of_tables = dict(shape.with_numbers(handles.current))
     return Tables(*(of_tables.get(table, handles.current[0]) for table in range(len(TABLES))))
 
 
-def _probes(shape: RoundShape, handles: WorkerHandles, updates: ConcurrentUpdates) -> tf.Tensor:
-    """Return the probe rows of all tables, from which the partners' directions follow."""
-    rows = tf.split(updates.probe_rows, updates.probe_counts, num=len(TABLES))
-    return tf.concat(
-        [read_rows(handle, rows[table]) for table, handle in zip(shape.tables(), handles.current, strict=True)], 0
-    )
+def _read_current(shape: RoundShape, handles: WorkerHandles, rows: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
+    """Return these rows of the current tables; `counts` [3] says how many are of inputs, outputs and nodes."""
+    of_table = tf.split(rows, counts, num=len(TABLES))
+    return tf.concat([read_rows(handle, of_table[table]) for table, handle in shape.with_numbers(handles.current)], 0)
 
 
 def _changes(shape: RoundShape, handles: WorkerHandles, of_block: RoundRows) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the words [U] whose rows a block has trained, and how far each row [U, D] is from the base."""
     words, changes = [], []
-    for table, current, base in zip(shape.tables(), handles.current, handles.base, strict=True):
+    for table, own in shape.with_numbers(handles.tables):
         if table != TABLES.index("nodes"):
             rows = [
                 tf.split(of_all.rows, of_all.counts, num=len(TABLES))[table]
                 for of_all in (of_block.trained, of_block.hot)
             ]
             words.append(tf.concat(rows, 0))
-            change = read_rows(current, words[-1]) - read_rows(base, words[-1])
+            change = read_rows(own.current, words[-1]) - read_rows(own.base, words[-1])
             changes.append(vectors_of(change, shape.objective.adagrad))
     return tf.concat(words, 0), tf.concat(changes, 0)
 
 
 def _add_strengths(shape: RoundShape, handles: WorkerHandles, trained: TrainedRows) -> tf.Tensor:
-    """Add a part's strengths to those of the round."""
     rows = tf.split(trained.rows, trained.counts, num=len(TABLES))
     strengths = tf.split(trained.strengths[:, None], trained.counts, num=len(TABLES))
     return tf.add_n(
-        [
-            add_to_rows(handle, rows[table], strengths[table])
-            for table, handle in zip(shape.tables(), handles.strengths, strict=True)
-        ]
+        [add_to_rows(own.strengths, rows[table], strengths[table]) for table, own in shape.with_numbers(handles.tables)]
     )
 
 
@@ -169,8 +159,7 @@ def _scale_shared_rows(
 def _scale(shape: RoundShape, handles: WorkerHandles, partners: Partners, workers: tf.Tensor) -> tf.Tensor:
     """Scale a worker's changes of the rows that it has trained most in the round."""
     written = []
-    of_tables = zip(handles.current, handles.base, handles.strengths, strict=True)
-    for number, (current, base, strengths) in enumerate(of_tables):
+    for number, (current, base, strengths) in enumerate(handles.tables):
         found = strengths_of(strengths)
         most, rows = tf.math.top_k(found, tf.minimum(tf.size(found), tuning.MOST_HOT_ROWS))
         is_trained = most > 0
@@ -188,12 +177,13 @@ def _scale(shape: RoundShape, handles: WorkerHandles, partners: Partners, worker
 def _keep(shape: RoundShape, handles: WorkerHandles) -> tf.Tensor:
     """Make the current rows the base, and begin a round without changes."""
     written = []
-    for current, base, strengths in zip(handles.current, handles.base, handles.strengths, strict=True):
+    for current, base, strengths in handles.tables:
         found = strengths_of(strengths)
         rows = tf.cast(tf.where(found > 0)[:, 0], tf.int32)
         written.append(write_rows(base, rows, read_rows(current, rows)))
         with tf.control_dependencies([rows]):
             written.append(write_rows(strengths, rows, tf.zeros([tf.size(rows), 1])))
     if shape.sharing.rows:
-        written += write_shared_rows(shape, handles.base, tf.concat(shared_rows(shape, handles.current), 0))
+        bases = [table.base for table in handles.tables]
+        written += write_shared_rows(shape, bases, tf.concat(shared_rows(shape, handles.current), 0))
     return tf.add_n(written)

@@ -65,7 +65,6 @@ class AveragingPlacement(Placement):
         )
         self._rounds: Rounds | None = None
         self._metrics: RoundMetrics | None = None
-        self._model: EncodedModel | None = None
         self._words = 0  # trained so far
 
     @property
@@ -76,35 +75,27 @@ class AveragingPlacement(Placement):
     # -- tables --------------------------------------------------------------------------------------------------------
 
     def load(self, tables: ModelTables) -> None:
-        self._model = EncodedModel.of(WorkerModel.of(self._settings, self._maker, tables))
+        model = EncodedModel.of(WorkerModel.of(self._settings, self._maker, tables))
+        settings, connection = self._round_settings, self._connection
         if self._metrics is None:
-            bytes_of_row = tables.inputs.shape[1] * self._tf.as_dtype(self._round_settings.row_type).size
-            self._metrics = RoundMetrics(self._connection.cores(self._round_settings.cores), bytes_of_row)
-            self._rounds = Rounds(
-                self._team,
-                self._round_settings,
-                self._maker,
-                objective_of(self._settings),
-                self._connection.number,
-                self._metrics,
-            )
+            bytes_of_row = tables.inputs.shape[1] * self._tf.as_dtype(settings.row_type).size
+            self._metrics = RoundMetrics(connection.cores(settings.cores), bytes_of_row)
             self._team.keep_alive()
-        with self._team.loading():
-            self._load_on_all(tables.present())
-        self._team.raise_if_none_is_left("load")
-
-    def _load_on_all(self, values: Mapping[str, Float32Array]) -> None:
-        team = self._team
-        for member in team.members:
-            if not (member.is_missed or team.tables_of(member) or team.can_be_called(member)):
-                team.leave_out({member: "it does not answer"})
-        ready = [member for member in team.members if not member.is_missed or team.is_back(member)]
-        for member in ready:
-            if not team.tables_of(member):
-                self._add(member)
-        team.each("load", ready, lambda member, _: team.own_tables(member).load(values))
-        for member in team.taking_part():
-            team.record_return(member)
+        objective, reader = objective_of(self._settings), self._maker.reader
+        self._rounds = Rounds(self._team, settings, model, reader, objective, connection.number, self._metrics)
+        team, values = self._team, tables.present()
+        with team.loading():
+            for member in team.members:
+                if not (member.is_missed or team.tables_of(member) or team.can_be_called(member)):
+                    team.leave_out({member: "it does not answer"})
+            ready = [member for member in team.members if not member.is_missed or team.is_back(member)]
+            for member in ready:
+                if not team.tables_of(member):
+                    self._add(member)
+            team.each("load", ready, lambda member, _: team.own_tables(member).load(values))
+            for member in team.taking_part():
+                team.record_return(member)
+        team.raise_if_none_is_left("load")
 
     def _add(self, member: Member) -> AveragedTables:
         """Return new tables of a worker, and let the worker take part from now on."""
@@ -137,43 +128,34 @@ class AveragingPlacement(Placement):
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
         trained: list[TrainedChunk] = []
-        for of_round in self._rounds_of(task):
+        # None is longer than all words trained before it, unless that is tiny: otherwise each worker would learn on its
+        # own what random vectors teach.
+        rounds = [task] if self._connection.workers == 1 else list(self._halved(task, self._words))
+        for of_round in rounds:
             trained.append(self._train_round(of_round))
             if not is_finite(trained[-1]):
                 break  # training ends
             self._words += words_of(of_round)
         return together(trained)
 
-    def _rounds_of(self, task: ChunkTask) -> list[ChunkTask]:
-        """Return a chunk cut into rounds. None is longer than all words trained before it, unless that is tiny.
-
-        Otherwise each worker would learn on its own what random vectors teach.
-        """
-        if self._connection.workers == 1:
-            return [task]
-        return list(self._halved(task, self._words))
-
     def _halved(self, task: ChunkTask, words_before: int) -> Iterator[ChunkTask]:
-        words = words_of(task)
-        if words <= max(words_before, self._round_settings.first_words):
-            yield task
-            return
-        halves = parts_of(task, 2, self._maker.reader)
+        is_short = words_of(task) <= max(words_before, self._round_settings.first_words)
+        halves = [task] if is_short else parts_of(task, 2, self._maker.reader)
         if len(halves) == 1:
             yield task
-            return
-        yield from self._halved(halves[0], words_before)
-        yield from self._halved(halves[1], words_before + words_of(halves[0]))
+        else:
+            yield from self._halved(halves[0], words_before)
+            yield from self._halved(halves[1], words_before + words_of(halves[0]))
 
     def _train_round(self, task: ChunkTask) -> TrainedChunk:
-        assert self._rounds is not None and self._model is not None
+        assert self._rounds is not None
         trials = 0
         while True:
             self._take_back()
             members = self._team.taking_part()
             self._team.raise_if_none_is_left("train")
             try:
-                trained, lost = self._rounds.train(task, self._model, members)
+                trained, lost = self._rounds.train(task, members)
             except MembersLost as too_few:
                 self._team.leave_out(too_few.reasons)
             except self._tf.errors.OpError as error:

@@ -12,18 +12,18 @@ import numpy as np
 
 from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Int64Array
-from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_parts import parts_of, together
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk, words_of
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import device
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.corpus.shards import ShardReader
 from gensim_tfw2v.placement.averaging.averaged_tables import AveragedTables
-from gensim_tfw2v.placement.averaging.exchange import TableHandles, WorkerPiece, rows_graph, shared_rows_graph
+from gensim_tfw2v.placement.averaging.exchange import WorkerPiece, rows_graph, shared_rows_graph
 from gensim_tfw2v.placement.averaging.member_graphs import worker_graphs
 from gensim_tfw2v.placement.averaging.round_metrics import RoundMetrics
-from gensim_tfw2v.placement.averaging.worker_rows import RoundShape, WorkerHandles
+from gensim_tfw2v.placement.averaging.worker_rows import RoundShape, TableHandles, WorkerHandles
 from gensim_tfw2v.placement.calls.member import Member
 from gensim_tfw2v.placement.calls.team import Team
 from gensim_tfw2v.placement.calls.waiting import MembersLost
@@ -35,54 +35,43 @@ from gensim_tfw2v.placement.tasks.model import EncodedModel
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.concurrent_updates import Partners, no_partners
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
+from gensim_tfw2v.steps.signature import Objective
 
 _NO_SENTENCES = Sentences(np.zeros(0, np.int32), np.zeros(0, np.int32))
 
 
 @dataclass(frozen=True)
 class RoundSettings:
-    """How workers share a chunk.
+    """How workers share a chunk."""
 
-    Attributes
-    ----------
-    step_words : int
-        Raw words that all workers together train between two averages of shared rows.
-    most_part_words : int
-        Most raw words of one worker's part, which must fit its memory.
-    first_words : int
-        Raw words of the first rounds.
-    cores : int
-        The most cores of a worker that train a part.
-    """
-
-    step_words: int
-    most_part_words: int
-    first_words: int
+    step_words: int  # raw words that all workers together train between two averages of shared rows
+    most_part_words: int  # raw words of one worker's part, which must fit its memory
+    first_words: int  # raw words of the first rounds
     sharing: RowSharing
-    row_type: str
-    cores: int = 1
+    row_type: str  # TensorFlow's name of the number format in which rows are sent
+    cores: int = 1  # of a worker, at most, that train a part
 
 
 class Rounds:
-    """Runs rounds on the workers that take part."""
+    """Runs rounds of one model on the workers that take part."""
 
     def __init__(
         self,
         team: Team[AveragedTables],
         settings: RoundSettings,
-        maker: BlockMaker,
-        objective: Any,
+        model: EncodedModel,
+        reader: ShardReader | None,
+        objective: Objective,
         connection_number: int,
         metrics: RoundMetrics,
     ) -> None:
         self._tf = load_tensorflow()
         self._team, self._waiting = team, team.waiting
-        self._settings, self._maker, self._metrics = settings, maker, metrics
+        self._settings, self._model, self._reader, self._metrics = settings, model, reader, metrics
         self._objective, self._number = objective, connection_number
+        self._names = [TABLES[table] for table in objective.tables()]
 
-    def train(
-        self, task: ChunkTask, model: EncodedModel, members: Sequence[Member]
-    ) -> tuple[TrainedChunk, MembersLost | None]:
+    def train(self, task: ChunkTask, members: Sequence[Member]) -> tuple[TrainedChunk, MembersLost | None]:
         """Train a chunk; its result becomes the base of all these workers, except those that are returned as lost.
 
         Raise MembersLost if workers are lost before the round is whole. The current tables of all workers are then
@@ -90,7 +79,7 @@ class Rounds:
         """
         began = time.monotonic()
         shape = self._shape(members)
-        self._register(shape, model, members)
+        self._register(shape, members)
         parts = self._parts(task, len(members))
         reports: list[list[BlockReport]] = [[] for _ in members]
         averaging, lost = 0.0, None
@@ -101,7 +90,7 @@ class Rounds:
             tasks = {
                 member: own[step] if step < len(own) else nothing for member, own in zip(members, parts, strict=True)
             }
-            for member, report in self._train_parts(shape, model, tasks).items():
+            for member, report in self._train_parts(shape, tasks).items():
                 if tasks[member] is not nothing:
                     reports[members.index(member)].append(report)
             trained = time.monotonic()
@@ -122,29 +111,25 @@ class Rounds:
     def _shape(self, members: Sequence[Member]) -> RoundShape:
         """Return the shape of the graphs; a worker alone shares no rows."""
         tables = self._team.own_tables(members[0]).tables
-        rows = min(tables.shape(name).rows for name in self._names())
+        rows = min(tables.shape(name).rows for name in self._names)
         sharing = self._settings.sharing.over(1, rows) if len(members) > 1 else NOT_SHARED
         return RoundShape(self._objective, self._number, self._settings.row_type, sharing)
 
-    def _names(self) -> list[str]:
-        return [TABLES[table] for table in RoundShape(self._objective, 0, "", NOT_SHARED).tables()]
-
     def _handles(self, member: Member) -> WorkerHandles:
-        return self._team.own_tables(member).handles(self._names())
+        return self._team.own_tables(member).handles(self._names)
 
-    def _register(self, shape: RoundShape, model: EncodedModel, members: Sequence[Member]) -> None:
-        """Send the model to workers that do not know it."""
-        unknowing = [member for member in members if not member.registration.knows(model.name)]
+    def _register(self, shape: RoundShape, members: Sequence[Member]) -> None:
+        name = self._model.name
+        unknowing = [member for member in members if not member.registration.knows(name)]
 
         def register(member: Member, calls: Any) -> None:
-            member.registration.ensure(model.name, lambda: self._send(shape, model, member, calls))
+            member.registration.ensure(name, lambda: self._send(shape, member, calls))
 
         if unknowing:
             self._waiting.each("register", unknowing, register)
 
-    def _send(self, shape: RoundShape, model: EncodedModel, member: Member, calls: Any) -> None:
-        """Send the model to a worker."""
-        sent = remote_functions.local(model.name), remote_functions.local(model.data)
+    def _send(self, shape: RoundShape, member: Member, calls: Any) -> None:
+        sent = remote_functions.local(self._model.name), remote_functions.local(self._model.data)
         with self._tf.device(_device(member)):
             calls.run(worker_graphs(shape).register_model, *sent).numpy()
 
@@ -154,15 +139,12 @@ class Rounds:
         steps = max(1, -(-words // (workers * self._settings.most_part_words)))
         if workers > 1:
             steps = max(steps, round(words / self._settings.step_words))
-        parts = parts_of(task, workers * steps, self._maker.reader)
+        parts = parts_of(task, workers * steps, self._reader)
         bounds = [len(parts) * worker // workers for worker in range(workers + 1)]
         return [parts[first:end] for first, end in itertools.pairwise(bounds)]
 
-    def _train_parts(
-        self, shape: RoundShape, model: EncodedModel, tasks: dict[Member, ChunkTask]
-    ) -> dict[Member, BlockReport]:
-        """Have workers train a part each, and return their reports."""
-        graphs = worker_graphs(shape)
+    def _train_parts(self, shape: RoundShape, tasks: dict[Member, ChunkTask]) -> dict[Member, BlockReport]:
+        graphs, name = worker_graphs(shape), self._model.name
         sent_bytes: dict[Member, int] = {}
 
         def train(member: Member, calls: Any) -> Any:
@@ -171,18 +153,18 @@ class Rounds:
                 Assignment(own.lease_key, 1, len(tasks), shape.sharing, tasks[member], cores=self._settings.cores)
             )
             sent_bytes[member] = data.nbytes
-            sent = remote_functions.local(model.name), remote_functions.local(data)
+            sent = remote_functions.local(name), remote_functions.local(data)
 
             def train_part() -> Any:
                 with self._tf.device(_device(member)):
                     report, partners = calls.run(
-                        graphs.train, own.handles(self._names()), *sent, _partners_of(own, self._tf)
+                        graphs.train, own.handles(self._names), *sent, _partners_of(own, self._tf)
                     )
                 numbers = report.numpy()
                 own.partners = partners  # only once the call has succeeded
                 return numbers
 
-            return member.registration.call(model.name, lambda: self._send(shape, model, member, calls), train_part)
+            return member.registration.call(name, lambda: self._send(shape, member, calls), train_part)
 
         found = self._waiting.each("train", list(tasks), train)
         reports = {}
@@ -203,7 +185,7 @@ class Rounds:
             calls.run(graph, *handles).numpy()
 
         self._waiting.together("average shared rows", members, average)
-        self._metrics.add_shared_rows(list(members), shape.sharing.rows * len(shape.moved_tables()))
+        self._metrics.add_shared_rows(list(members), shape.sharing.rows * len(shape.objective.moved_tables()))
 
     def _average_rows(self, shape: RoundShape, members: Sequence[Member]) -> None:
         """Scale changes and average all rows of all tables, piece by piece."""
@@ -212,7 +194,7 @@ class Rounds:
         def scale(member: Member, calls: Any) -> None:
             own, workers = self._team.own_tables(member), remote_functions.local(np.float32(len(members)))
             with self._tf.device(_device(member)):
-                calls.run(graphs.scale, own.handles(self._names()), _partners_of(own, self._tf), workers).numpy()
+                calls.run(graphs.scale, own.handles(self._names), _partners_of(own, self._tf), workers).numpy()
 
         self._waiting.each("scale", members, scale)
         for handles, first, end in self._pieces(shape, members):
@@ -235,12 +217,9 @@ class Rounds:
         """Yield each worker's handles of a table, the first row of a piece and its end, for all pieces that change."""
         of_members = list(map(self._handles, members))
         tables = self._team.own_tables(members[0]).tables
-        names = self._names()
-        for _, number in of_round.moved(range(len(names))):
-            handles = tuple(
-                TableHandles(own.current[number], own.base[number], own.strengths[number]) for own in of_members
-            )
-            shape = tables.shape(names[number])
+        for _, number in of_round.moved(range(len(self._names))):
+            handles = tuple(own.tables[number] for own in of_members)
+            shape = tables.shape(self._names[number])
             step = max(1, tuning.AVERAGED_NUMBERS_AT_ONCE // shape.columns)
             for first in range(0, shape.rows, step):
                 yield handles, first, min(first + step, shape.rows)
@@ -275,8 +254,7 @@ def _partners_of(tables: AveragedTables, tf: Any) -> Partners:
     if tables.partners is None:
         with tf.device(None):
             tables.partners = no_partners()
-    partners: Partners = tables.partners
-    return partners
+    return tables.partners
 
 
 def is_finite(trained: BlockReport | TrainedChunk) -> bool:

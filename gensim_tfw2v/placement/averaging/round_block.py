@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,18 +10,12 @@ import tensorflow as tf
 
 from gensim_tfw2v.arrays import Float32Array, Float64Array, Int32Array
 from gensim_tfw2v.blocks.chunk_task import PreparedBlock
-from gensim_tfw2v.blocks.making_side_by_side import prepare_side_by_side
-from gensim_tfw2v.placement.tasks.assignment import Assignment, check
-from gensim_tfw2v.placement.tasks.block import (
-    BlockBasics,
-    WorkerBlock,
-    without_batches,
-    worker_block,
-    worker_block_specs,
-)
+from gensim_tfw2v.placement.tasks.assignment import Assignment
+from gensim_tfw2v.placement.tasks.block import WorkerBlock, worker_block_specs
 from gensim_tfw2v.placement.tasks.block_kind import BlockKind
 from gensim_tfw2v.placement.tasks.model import WorkerModel
-from gensim_tfw2v.steps.arguments import objective_of, rates
+from gensim_tfw2v.placement.tasks.plain_block import block_on_own_tables
+from gensim_tfw2v.steps.arguments import objective_of
 from gensim_tfw2v.steps.concurrent_updates import HOT_ROWS, HotRows, moment_weights, most_trained, strengths_by_row
 
 
@@ -39,16 +34,32 @@ class RoundRows(NamedTuple):
     trained: TrainedRows
 
 
-def own_block(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> WorkerBlock:
-    """Return the assignment's block, which has no batches if subsampling leaves no token."""
-    check(model, assignment)
-    prepared = prepare_side_by_side(model.maker, assignment.task, assignment.cores)
-    shared = _shared_rows(model, assignment)
+def _own_block(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> WorkerBlock:
+    return block_on_own_tables(model, assignment, metrics, functools.partial(_rows_of, model, assignment))
+
+
+def _rows_of(model: WorkerModel, assignment: Assignment, prepared: PreparedBlock | None) -> RoundRows:
+    """Return the shared rows and those that a block trains most, and all rows that it trains except shared ones."""
+    rows = max(model.words, model.nodes)
     if prepared is None:
-        return without_batches(assignment, metrics, _no_rows(assignment, shared))
-    scales = rates(model.settings, prepared, model.lock_factors)
-    basics = BlockBasics.of(prepared.block, scales, assignment, metrics)
-    return worker_block(prepared.block, basics, _rows_of(model, prepared, assignment, shared))
+        none = np.zeros(rows, np.float32)
+        rate, strengths, moments = 0.0, (none, none, none), np.array([1, 0], np.float32)
+    else:
+        rate = float(prepared.learning_rates.mean())
+        strengths = strengths_by_row(prepared.block, rows, model.settings)
+        moments = moment_weights(prepared.block, model.settings)
+    hot, trained = [], []
+    moved = objective_of(model.settings).moved_tables()
+    for table, (of_table, first) in enumerate(zip(strengths, _shared_rows(model, assignment), strict=True)):
+        hot.append(most_trained(rate * of_table, first) if len(first) else (first, np.zeros(0, np.float32)))
+        is_trained = of_table > (0 if table in moved else np.inf)  # rows of a frozen table stay where they are
+        is_trained[first] = False
+        found = np.flatnonzero(is_trained).astype(np.int32)
+        # Rows that are trained at a rate of zero have no strength, and stay where they are.
+        trained.append((found, of_table[found] * np.float32(rate)))
+    return RoundRows(
+        HotRows(*_joined(hot), np.float32(assignment.concurrent_blocks), moments), TrainedRows(*_joined(trained))
+    )
 
 
 def _shared_rows(model: WorkerModel, assignment: Assignment) -> list[Int32Array]:
@@ -63,47 +74,12 @@ def _shared_rows(model: WorkerModel, assignment: Assignment) -> list[Int32Array]
     ]
 
 
-def _rows_of(
-    model: WorkerModel, prepared: PreparedBlock, assignment: Assignment, shared: list[Int32Array]
-) -> RoundRows:
-    """Return the shared rows and those that a block trains most, and all rows that it trains except shared ones."""
-    rate = float(prepared.learning_rates.mean())
-    block = prepared.block
-    hot, trained = [], []
-    strengths = strengths_by_row(block, max(model.words, model.nodes), model.settings)
-    moved = objective_of(model.settings).moved_tables()
-    for table, (of_table, first) in enumerate(zip(strengths, shared, strict=True)):
-        hot.append(most_trained(rate * of_table, first) if len(first) else _none())
-        is_trained = of_table > (0 if table in moved else np.inf)  # rows of a frozen table stay where they are
-        is_trained[first] = False
-        rows = np.flatnonzero(is_trained).astype(np.int32)
-        # Rows that are trained at a rate of zero have no strength, and stay where they are.
-        trained.append((rows, of_table[rows] * np.float32(rate)))
-    return RoundRows(
-        HotRows(*_joined(hot), np.float32(assignment.concurrent_blocks), moment_weights(block, model.settings)),
-        TrainedRows(*_joined(trained)),
-    )
-
-
 def _joined(of_tables: list[tuple[Int32Array, Float32Array]]) -> tuple[Int32Array, Float32Array, Int32Array]:
     rows, strengths = (np.concatenate(arrays) for arrays in zip(*of_tables, strict=True))
     return rows, strengths, np.array([len(of_table) for of_table, _ in of_tables], np.int32)
 
 
-def _none() -> tuple[Int32Array, Float32Array]:
-    return np.zeros(0, np.int32), np.zeros(0, np.float32)
-
-
-def _no_rows(assignment: Assignment, shared: list[Int32Array]) -> RoundRows:
-    """Return the rows of a block without batches."""
-    still = [(rows, np.zeros(len(rows), np.float32)) for rows in shared]
-    return RoundRows(
-        HotRows(*_joined(still), np.float32(assignment.concurrent_blocks), np.array([1, 0], np.float32)),
-        TrainedRows(*_joined([_none()] * 3)),
-    )
-
-
 _TRAINED_ROWS = TrainedRows(
     tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.float32), tf.TensorSpec([3], tf.int32)
 )
-OWN_BLOCK = BlockKind("gensim_tfw2v.make_own_block", worker_block_specs(RoundRows(HOT_ROWS, _TRAINED_ROWS)), own_block)
+OWN_BLOCK = BlockKind("gensim_tfw2v.make_own_block", worker_block_specs(RoundRows(HOT_ROWS, _TRAINED_ROWS)), _own_block)

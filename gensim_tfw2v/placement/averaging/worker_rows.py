@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import tensorflow as tf
 
 from gensim_tfw2v.placement.contract import TABLES
+from gensim_tfw2v.placement.tasks.graph_parts import HANDLE
 from gensim_tfw2v.steps.row_sharing import RowSharing, first_shared_row
 from gensim_tfw2v.steps.rows import read_rows, write_rows
 from gensim_tfw2v.steps.signature import Objective
 
-HANDLE = tf.TensorSpec([], tf.resource)
 _NODES = TABLES.index("nodes")
+
+_Own = TypeVar("_Own")
 
 
 @dataclass(frozen=True)
@@ -26,32 +28,41 @@ class RoundShape:
     row_type: str  # TensorFlow's name of the number format in which rows are sent
     sharing: RowSharing  # rows that are averaged after every part; none if a worker trains alone
 
-    def tables(self) -> list[int]:
-        """Return which of inputs, outputs and nodes the objective uses."""
-        return self.objective.tables()
+    def with_numbers(self, of_tables: Sequence[_Own]) -> list[tuple[int, _Own]]:
+        """Return which of inputs, outputs and nodes the objective uses, each with its value in this sequence."""
+        return list(zip(self.objective.tables(), of_tables, strict=True))
 
-    def moved_tables(self) -> list[int]:
-        """Return which of them change; only these have shared rows, and are averaged."""
-        return self.objective.moved_tables()
+    def moved(self, of_tables: Sequence[_Own]) -> list[tuple[int, _Own]]:
+        """Return the same for tables that change; only these have shared rows, and are averaged."""
+        moved = self.objective.moved_tables()
+        return [(table, own) for table, own in self.with_numbers(of_tables) if table in moved]
 
-    def moved(self, of_tables: Sequence[Any]) -> list[tuple[int, Any]]:
-        """Return the tables that change, each with what belongs to it in a sequence with one value for each table."""
-        moved = self.moved_tables()
-        return [(table, own) for table, own in zip(self.tables(), of_tables, strict=True) if table in moved]
+
+class TableHandles(NamedTuple):
+    """Resource handles of one table of one worker."""
+
+    current: Any  # [rows, D]
+    base: Any  # [rows, D]
+    strengths: Any  # [rows, 1], summed over the round's parts; more than 0 where a row may have changed
+
+
+TABLE_HANDLES = TableHandles(HANDLE, HANDLE, HANDLE)
 
 
 class WorkerHandles(NamedTuple):
-    """Resource handles of one worker's variables, for each table in use."""
+    """Resource handles of one worker's variables."""
 
-    current: tuple[Any, ...]  # [rows, D]
-    base: tuple[Any, ...]  # [rows, D]
-    strengths: tuple[Any, ...]  # [rows, 1], summed over the round's parts; more than 0 where a row may have changed
+    tables: tuple[TableHandles, ...]  # those in use
     start: Any  # [T * H, D], shared rows of tables that change, as they were before the part
+
+    @property
+    def current(self) -> list[Any]:
+        """The current table of each table."""
+        return [table.current for table in self.tables]
 
 
 def handle_specs(shape: RoundShape) -> WorkerHandles:
-    of_tables = (HANDLE,) * len(shape.tables())
-    return WorkerHandles(of_tables, of_tables, of_tables, HANDLE)
+    return WorkerHandles((TABLE_HANDLES,) * len(shape.objective.tables()), HANDLE)
 
 
 def _shared_ids(shape: RoundShape, table: int, handle: tf.Tensor) -> tf.Tensor:

@@ -43,7 +43,8 @@ def choose(request: ClusterRequest) -> PlacementChoice:
     """Return the placement, with the size of its blocks."""
     connection, size, options = request.connection, request.size, request.options
     concurrency = 1 if request.one_by_one else connection.workers
-    lanes = _lanes_of(concurrency, connection.servers)
+    # A worker that waits for a server loses nothing while other workers keep the server busy.
+    lanes = _LANES if 1 < concurrency <= connection.servers else 1
     chosen = size.chunk_words or size.batch_words
     # Servers have every change of a batch before the next one, so that blocks in flight need not be small.
     block_words = choose_block_words(size.total_words, concurrency, chosen)
@@ -59,11 +60,3 @@ def choose(request: ClusterRequest) -> PlacementChoice:
     pool = choose_negative_pool(block_words)
     addresses = connection.addresses
     return PlacementChoice(block_words, pool, make, addresses, exchanged_batches=exchanged, uses_kernel=False)
-
-
-def _lanes_of(blocks: int, servers: int) -> int:
-    """Return into how many lanes each block's batches are cut.
-
-    A worker that waits for a server loses nothing while other workers keep the server busy.
-    """
-    return _LANES if 1 < blocks <= servers else 1

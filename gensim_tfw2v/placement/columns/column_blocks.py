@@ -2,24 +2,37 @@
 
 The worker and all servers make the same block from the same bytes: the same words are dropped, and the same negatives
 are drawn from the chunk's seed. For each batch they also know the distinct rows that it moves, in the same order.
+Servers keep blocks while these are trained, for graphs that call by name.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
-from gensim_tfw2v.arrays import Float64Array, Int32Array
+from gensim_tfw2v.arrays import Float64Array, Int32Array, UInt8Array
 from gensim_tfw2v.blocks.batches import Block
 from gensim_tfw2v.blocks.chunk_task import prepare, sentences_of
+from gensim_tfw2v.cluster.errors import TaskError
 from gensim_tfw2v.placement.tasks.assignment import Assignment, check
 from gensim_tfw2v.placement.tasks.block import BASICS, BlockBasics, basics_without_batches, zeros_for
+from gensim_tfw2v.placement.tasks.block_factory import BlockFactory
 from gensim_tfw2v.placement.tasks.block_kind import BlockKind
+from gensim_tfw2v.placement.tasks.codec import encode
 from gensim_tfw2v.placement.tasks.model import WorkerModel
 from gensim_tfw2v.steps.arguments import objective_of, rates
+
+READ_WORDS = "gensim_tfw2v.read_words"
+KEEP_COLUMN_BLOCK = "gensim_tfw2v.keep_column_block"
+COLUMN_BATCH = "gensim_tfw2v.column_batch"
+DROP_COLUMN_BLOCK = "gensim_tfw2v.drop_column_block"
+_BLOCKS_KEPT = 256  # including those of coordinators that have died
 
 
 class MovedRows(NamedTuple):
@@ -29,6 +42,10 @@ class MovedRows(NamedTuple):
     sums: Int32Array  # [S, N], which of the batch's rows each of these places belongs to
     rows: Int32Array  # the rows of all batches, one batch after the other
     ends: Int32Array  # [S + 1], 0 and where the rows of each batch end
+
+    def of_batch(self, number: int) -> tuple[Int32Array, Int32Array, Int32Array]:
+        """Return the order, the sums and the rows of one batch."""
+        return self.order[number], self.sums[number], self.rows[self.ends[number] : self.ends[number + 1]]
 
 
 def moved_rows(ids: Int32Array) -> MovedRows:
@@ -55,13 +72,6 @@ def tables_moved(model: WorkerModel, block: Block) -> tuple[MovedRows, MovedRows
         for table, ids in enumerate((block.input_ids, block.candidate_ids))
     )
     return inputs, outputs
-
-
-def with_sentences(model: WorkerModel, assignment: Assignment) -> Assignment:
-    """Return an assignment with the ids of its words, because servers cannot read an encoded corpus."""
-    check(model, assignment)
-    task = assignment.task
-    return replace(assignment, task=replace(task, content=sentences_of(model.maker, task)))
 
 
 # -- what a worker needs -----------------------------------------------------------------------------------------------
@@ -132,43 +142,78 @@ class ServerBatch(NamedTuple):
 SERVER_BATCH = ServerBatch(_int(3), _int(3), _int(0), *[_int(1)] * 6)
 
 
-@dataclass(frozen=True)
-class ServerBlock:
-    """A block that a server keeps while it is trained."""
-
-    lease_key: int
-    block: Block | None  # None if subsampling leaves no token
-    inputs: MovedRows | None
-    outputs: MovedRows | None
-
-    @classmethod
-    def of(cls, model: WorkerModel, assignment: Assignment) -> ServerBlock:
-        """Return the assignment's block."""
-        check(model, assignment)
-        prepared = prepare(model.maker, assignment.task)
-        if prepared is None:
-            return cls(assignment.lease_key, None, None, None)
-        return cls(assignment.lease_key, prepared.block, *tables_moved(model, prepared.block))
-
-    @property
-    def batches(self) -> int:
-        """The number of batches."""
-        return 0 if self.block is None else len(self.block.pairs)
-
-    def batch(self, number: int) -> ServerBatch:
-        """Return copies of the arrays of a batch: a graph may write to the arrays that a Python function returns."""
-        block, inputs, outputs = self.block, self.inputs, self.outputs
-        assert block is not None and block.candidate_ids is not None and inputs is not None and outputs is not None
-        span = slice(number, number + 1)
-
-        def of_batch(moved: MovedRows) -> tuple[Int32Array, Int32Array, Int32Array]:
-            rows = moved.rows[moved.ends[number] : moved.ends[number + 1]]
-            return moved.order[number].copy(), moved.sums[number].copy(), rows.copy()
-
-        return ServerBatch(
-            block.input_ids[span].copy(),
-            block.candidate_ids[span].copy(),
+def server_batches(model: WorkerModel, assignment: Assignment) -> list[ServerBatch]:
+    """Return the batches of the assignment's block, none if subsampling leaves no token."""
+    check(model, assignment)
+    prepared = prepare(model.maker, assignment.task)
+    if prepared is None:
+        return []
+    block = prepared.block
+    assert block.candidate_ids is not None
+    inputs, outputs = tables_moved(model, block)
+    return [
+        ServerBatch(
+            block.input_ids[number : number + 1],
+            block.candidate_ids[number : number + 1],
             np.int32(block.window),
-            *of_batch(inputs),
-            *of_batch(outputs),
+            *inputs.of_batch(number),
+            *outputs.of_batch(number),
         )
+        for number in range(len(block.pairs))
+    ]
+
+
+class KeptBlocks:
+    """Keeps the blocks in training where the tables are."""
+
+    def __init__(self, factory: BlockFactory) -> None:
+        self._factory = factory
+        self._blocks: OrderedDict[tuple[int, int], list[ServerBatch]] = OrderedDict()  # by the lease's key and the job
+        self._lock = threading.Lock()
+
+    def functions(self) -> Mapping[str, Callable[..., Any]]:
+        """Return what graphs call, by name."""
+        return {
+            READ_WORDS: self.read_words,
+            KEEP_COLUMN_BLOCK: self.keep,
+            COLUMN_BATCH: self.batch,
+            DROP_COLUMN_BLOCK: self.drop,
+        }
+
+    def read_words(self, name: bytes, assignment: Any) -> Any:
+        """Return the bytes of an assignment with the ids of its words, because servers cannot read a corpus."""
+
+        def with_sentences(model: WorkerModel, work: Assignment) -> UInt8Array:
+            check(model, work)
+            return encode(replace(work, task=replace(work.task, content=sentences_of(model.maker, work.task))))
+
+        return self._factory.answer(name, assignment, with_sentences)
+
+    def keep(self, name: bytes, assignment: Any, job: Any) -> np.bool_:
+        """Make the block that an assignment describes, and keep it until it is dropped."""
+
+        def make(model: WorkerModel, work: Assignment) -> tuple[int, list[ServerBatch]]:
+            return work.lease_key, server_batches(model, work)
+
+        lease_key, batches = self._factory.answer(name, assignment, make)
+        with self._lock:
+            self._blocks[lease_key, int(job)] = batches
+            while len(self._blocks) > _BLOCKS_KEPT:
+                self._blocks.popitem(last=False)
+        return np.bool_(True)
+
+    def batch(self, lease_key: Any, job: Any, batch: Any) -> Any:
+        """Return the arrays of one of a kept block's batches."""
+        with self._lock:
+            batches = self._blocks.get((int(lease_key), int(job)), [])
+        if not 0 <= batch < len(batches):
+            raise TaskError(f"this server has no batch {batch} of the job {job}")
+        # Copies, because a graph may write to the arrays that a Python function returns.
+        return [values.copy() for values in batches[int(batch)]]
+
+    def drop(self, lease_key: Any, job: Any, is_done: Any) -> np.bool_:
+        """Drop a block if it is done; otherwise another worker may still need it."""
+        if is_done:
+            with self._lock:
+                self._blocks.pop((int(lease_key), int(job)), None)
+        return np.bool_(True)

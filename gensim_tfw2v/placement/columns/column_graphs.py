@@ -20,15 +20,14 @@ from gensim_tfw2v.cluster.task import RENEW_LEASE
 from gensim_tfw2v.cluster.task_metrics import NAMES
 from gensim_tfw2v.placement.calls.program import WorkerGraphs
 from gensim_tfw2v.placement.columns.batch_counters import Sender, begin, is_valid
-from gensim_tfw2v.placement.columns.column_blocks import COLUMN_BLOCK
-from gensim_tfw2v.placement.columns.exchanged import Exchanged
-from gensim_tfw2v.placement.columns.kept_blocks import DROP_COLUMN_BLOCK, KEEP_COLUMN_BLOCK, READ_WORDS
+from gensim_tfw2v.placement.columns.column_blocks import COLUMN_BLOCK, DROP_COLUMN_BLOCK, KEEP_COLUMN_BLOCK, READ_WORDS
+from gensim_tfw2v.placement.columns.column_maths import OfTables
 from gensim_tfw2v.placement.columns.lane import Lane, LaneEnd, ServerPart
 from gensim_tfw2v.placement.tasks.assignment import Request
 from gensim_tfw2v.placement.tasks.block_factory import REGISTER_MODEL
 from gensim_tfw2v.placement.tasks.block_kind import make_block
 from gensim_tfw2v.placement.tasks.block_report import ServersReport, StageSeconds
-from gensim_tfw2v.placement.tasks.graph_parts import REQUEST, concrete, report_of
+from gensim_tfw2v.placement.tasks.graph_parts import HANDLE, REQUEST, concrete, report_of
 
 SENDER_BYTES = 4 * len(Sender._fields)  # int32 after an assignment's bytes: the job, and the worker's ticket
 
@@ -47,21 +46,26 @@ class ColumnGraphShape:
 class ColumnHandles(NamedTuple):
     """Resource handles on the servers."""
 
-    inputs: tuple[Any, ...]  # of each server
-    outputs: tuple[Any, ...]
+    tables: tuple[OfTables, ...]  # of each server
     version: Any  # blocks trained so far, on the first server
     generations: tuple[Any, ...]  # each server's int32 variable [workers]
     counters: tuple[tuple[Any, ...], ...] = ()  # of the block in training, for each lane on each server
 
 
-_HANDLE = tf.TensorSpec([], tf.resource)
+class Exchanged(NamedTuple):
+    """Counts of what a worker exchanges with each server for a block: tensors in a graph, numbers in a report."""
+
+    products: Any  # how many; there are as many gradients of scores
+    squares: Any  # how many; there are as many rates
+    id_bytes: Any  # of the message with the ids of the block's words
 
 
 @functools.lru_cache(maxsize=32)
 def column_graphs(shape: ColumnGraphShape) -> WorkerGraphs:
     """Return the functions that run on workers."""
-    of_servers = (_HANDLE,) * shape.servers
-    handles = ColumnHandles(of_servers, of_servers, _HANDLE, of_servers, (of_servers,) * shape.lanes)
+    of_servers = (HANDLE,) * shape.servers
+    tables = (OfTables(HANDLE, HANDLE),) * shape.servers
+    handles = ColumnHandles(tables, HANDLE, of_servers, (of_servers,) * shape.lanes)
 
     def train(handles: ColumnHandles, request: Request) -> tf.Tensor:
         return _BlockTraining(shape, handles, request).report()
@@ -90,8 +94,6 @@ def _register_model(name: tf.Tensor, models: tuple[Any, ...]) -> tf.Tensor:
 
 
 class _BlockTraining:
-    """Adds the training of one block to a graph."""
-
     def __init__(self, shape: ColumnGraphShape, handles: ColumnHandles, request: Request) -> None:
         self._shape, self._handles = shape, handles
         sealed = request.assignment
@@ -143,9 +145,7 @@ class _BlockTraining:
         first, end = (batches * bound // shape.lanes for bound in (number, number + 1))
         parts, done = [], []
         for server in range(shape.servers):
-            part = ServerPart(
-                server, handles.inputs[server], handles.outputs[server], counters[server], handles.generations[server]
-            )
+            part = ServerPart(server, handles.tables[server], counters[server], handles.generations[server])
             with tf.device(device("ps", server)), tf.control_dependencies([self._kept[server]]):
                 sender = Sender(*tf.unstack(tf.identity(self._sender), num=len(Sender._fields)))
                 done.append(begin(part.counter, part.generations, sender))
@@ -154,7 +154,6 @@ class _BlockTraining:
         return lane.train(first, first + tf.reduce_min(tf.stack(done)), end)
 
     def _exchanged(self, is_trained: tf.Tensor) -> Exchanged:
-        """Return what the worker has exchanged with each server."""
         block = self._block
         _, runs, tokens = tf.unstack(tf.shape(block.left), num=3)
         pairs = 2 * block.window + block.basics.rates.shared_negatives

@@ -22,52 +22,38 @@ from gensim_tfw2v.steps.kernel import kernel
 # -- what a server computes with its columns ---------------------------------------------------------------------------
 
 
-class Columns(NamedTuple):
-    """A server's memory of its columns of both tables: [rows, C] each."""
+class OfTables(NamedTuple):
+    """A value for each of the two tables."""
 
     inputs: Any
     outputs: Any
 
 
-class BatchRows(NamedTuple):
-    """A server's columns of a batch's rows."""
-
-    hidden: Any  # [R, B, C]
-    candidates: Any  # [R, P + K, C]
-
-
-def batch_rows(columns: Columns, batch: ServerBatch) -> BatchRows:
-    """Return the rows of a batch as they are now."""
+def batch_rows(columns: OfTables, batch: ServerBatch) -> OfTables:
+    """Return a batch's rows as they are now, [R, B, C] and [R, P + K, C], given the memory [rows, C] of the tables."""
 
     def gather(table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
         found = kernel().read_rows(table=table, rows=tf.reshape(ids, [-1]), T=tf.float32)
         shape = tf.concat([tf.shape(ids)[1:], tf.shape(found)[1:]], 0)
         return tf.ensure_shape(tf.reshape(found, shape), [None, None, None])
 
-    return BatchRows(gather(columns.inputs, batch.inputs), gather(columns.outputs, batch.candidates))
+    return OfTables(gather(columns.inputs, batch.inputs), gather(columns.outputs, batch.candidates))
 
 
-def products(rows: BatchRows, window: tf.Tensor) -> tf.Tensor:
+def products(rows: OfTables, window: tf.Tensor) -> tf.Tensor:
     """Return the products [R, B, V + K] of each token with the places around it and the negatives."""
-    places = tf.shape(rows.hidden)[1] + 2 * window
-    scores = maths.scores(rows.hidden, rows.candidates)
+    places = tf.shape(rows.inputs)[1] + 2 * window
+    scores = maths.scores(rows.inputs, rows.outputs)
     return tf.concat([around_tokens(scores[..., :places], window), scores[..., places:]], -1)
 
 
-class RowGradients(NamedTuple):
-    """The gradients of the rows that a batch moves: [n, C] each."""
-
-    inputs: Any
-    outputs: Any
-
-
-def row_gradients(rows: BatchRows, batch: ServerBatch, gradients: tf.Tensor) -> RowGradients:
-    """Return the gradients of the rows that a batch moves, from those of its scores [R, B, V + K]."""
+def row_gradients(rows: OfTables, batch: ServerBatch, gradients: tf.Tensor) -> OfTables:
+    """Return the gradients [n, C] of the rows that a batch moves, from those of its scores [R, B, V + K]."""
     near = 2 * batch.window
     of_runs = tf.concat([in_widened_run(gradients[..., :near], batch.window), gradients[..., near:]], -1)
-    of_tokens = maths.back_to_rows(of_runs, rows.candidates)
-    of_candidates = maths.back_to_columns(of_runs, rows.hidden)
-    return RowGradients(
+    of_tokens = maths.back_to_rows(of_runs, rows.outputs)
+    of_candidates = maths.back_to_columns(of_runs, rows.inputs)
+    return OfTables(
         _summed(of_tokens, batch.input_order, batch.input_sums),
         _summed(of_candidates, batch.output_order, batch.output_sums),
     )
@@ -79,13 +65,13 @@ def _summed(gradients: tf.Tensor, order: tf.Tensor, sums: tf.Tensor) -> tf.Tenso
     return tf.raw_ops.SparseSegmentSum(data=of_places, indices=order, segment_ids=sums)
 
 
-def squares_of(gradients: RowGradients) -> tf.Tensor:
+def squares_of(gradients: OfTables) -> tf.Tensor:
     """Return the sum of squares [U] of each row."""
     return tf.concat([tf.reduce_sum(tf.square(of_table), -1) for of_table in gradients], 0)
 
 
 def move_rows(
-    columns: Columns, batch: ServerBatch, gradients: RowGradients, rates: tf.Tensor, is_wanted: tf.Tensor
+    columns: OfTables, batch: ServerBatch, gradients: OfTables, rates: tf.Tensor, is_wanted: tf.Tensor
 ) -> list[tf.Tensor]:
     """Move the rows of a batch by steps with these rates [U], or none of them; return the operations."""
     moved = []
@@ -98,14 +84,10 @@ def move_rows(
     )
     for memory, rows, of_table, own_rates in tables:
         count = tf.where(is_wanted, tf.size(rows), 0)
-        changes = changes_of(of_table, own_rates)[:count]
+        # A rate of 0 gives no change, whatever the gradient is.
+        changes = tf.math.multiply_no_nan(of_table, -own_rates[:, None])[:count]
         moved.append(kernel().add_rows(table=memory, rows=rows[:count], changes=changes))
     return moved
-
-
-def changes_of(gradients: tf.Tensor, rates: tf.Tensor) -> tf.Tensor:
-    """Return the changes [U, C] of rows; a rate of 0 gives none, whatever the gradient is."""
-    return tf.math.multiply_no_nan(gradients, -rates[:, None])
 
 
 # -- what a worker computes from sums over all columns -----------------------------------------------------------------
@@ -115,26 +97,23 @@ def score_gradients(
     block: ColumnBlock, batch: tf.Tensor, scores: tf.Tensor, mask_hits: bool
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the gradients [R, B, V + K] of a batch's scores, and its loss, 0 if it is not measured."""
-    near = 2 * block.window
-    weights = pair_weights(block, batch)
+    weights = _pair_weights(block, batch)
     if mask_hits:
         weights = _without_hits(block, batch, weights)
-    labels = tf.cast(tf.range(tf.shape(scores)[-1]) < near, tf.float32)
+    labels = maths.skip_gram_labels(tf.shape(scores)[-1], block.basics.rates.shared_negatives)
     loss = tf.reduce_sum(maths.sampling_loss(scores, labels, weights))
     measured = block.basics.rates.measured[batch]
     return maths.sampling_gradient(scores, labels, weights), tf.where(measured, loss, 0.0)
 
 
-def pair_weights(block: ColumnBlock, batch: tf.Tensor) -> tf.Tensor:
+def _pair_weights(block: ColumnBlock, batch: tf.Tensor) -> tf.Tensor:
     """Return how often each pair [R, B, V + K] counts."""
     by_distance = maths.reach_chances(block.window, block.basics.rates.radius_chance)
     distances = tf.range(1, block.window + 1)
     after = by_distance * tf.cast(distances <= block.right[batch][..., None], tf.float32)
     before = by_distance * tf.cast(distances <= block.left[batch][..., None], tf.float32)
     contexts = tf.concat([tf.reverse(before, [-1]), after], -1)
-    shared = block.basics.rates.shared_negatives
-    weight = maths.negative_weight(shared, block.basics.rates.negative) * tf.reduce_sum(contexts, -1, keepdims=True)
-    return tf.concat([contexts, tf.repeat(weight, shared, axis=-1)], -1)
+    return maths.skip_gram_weights(contexts, block.basics.rates.shared_negatives, block.basics.rates.negative)
 
 
 def _without_hits(block: ColumnBlock, batch: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
@@ -145,16 +124,12 @@ def _without_hits(block: ColumnBlock, batch: tf.Tensor, weights: tf.Tensor) -> t
     return tf.concat([weights[..., :near], masked[..., -shared:]], -1)
 
 
-class Steps(NamedTuple):
-    """The steps of a batch's rows."""
+def steps_of(block: ColumnBlock, batch: tf.Tensor, squares: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Return the rates [U] of the rows' steps, and how many rows take a step and how many steps are clipped.
 
-    rates: Any  # [U], 0 for a step that is refused
-    touched: Any  # rows that take a step
-    clipped: Any  # rows whose step was clipped; both are NaN if a step was refused
-
-
-def steps_of(block: ColumnBlock, batch: tf.Tensor, squares: tf.Tensor) -> Steps:
-    """Return the step of each row, given the sum of squares [U] of its gradient."""
+    `squares` [U] are the sums of squares of the rows' gradients. A refused step has the rate 0, and makes both counts
+    NaN.
+    """
     rate, longest = block.basics.rates.learning_rates[batch], block.basics.rates.max_step
     lengths = tf.sqrt(squares)
     is_long = rate * lengths > longest
@@ -166,7 +141,7 @@ def steps_of(block: ColumnBlock, batch: tf.Tensor, squares: tf.Tensor) -> Steps:
     is_taken = tf.abs(rates) * lengths <= maths.LONGEST_STEP  # False if it is NaN
     touched = tf.where(tf.reduce_all(is_taken), tf.cast(tf.size(squares), tf.float32), float("nan"))
     clipped = tf.math.count_nonzero(is_long, dtype=tf.float32)
-    return Steps(tf.where(is_taken, rates, 0.0), touched, clipped + 0.0 * touched)
+    return tf.where(is_taken, rates, 0.0), touched, clipped + 0.0 * touched
 
 
 # -- places around tokens ----------------------------------------------------------------------------------------------

@@ -16,11 +16,9 @@ from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import device
 from gensim_tfw2v.placement.columns.batch_counters import Sender, count, lacks
-from gensim_tfw2v.placement.columns.column_blocks import SERVER_BATCH, ColumnBlock, ServerBatch
+from gensim_tfw2v.placement.columns.column_blocks import COLUMN_BATCH, SERVER_BATCH, ColumnBlock, ServerBatch
 from gensim_tfw2v.placement.columns.column_maths import (
-    BatchRows,
-    Columns,
-    RowGradients,
+    OfTables,
     batch_rows,
     move_rows,
     products,
@@ -29,7 +27,6 @@ from gensim_tfw2v.placement.columns.column_maths import (
     squares_of,
     steps_of,
 )
-from gensim_tfw2v.placement.columns.kept_blocks import COLUMN_BATCH
 from gensim_tfw2v.runtime.private_tensorflow import no_order_of_operations
 from gensim_tfw2v.steps.rows import memory_of
 
@@ -38,8 +35,7 @@ class ServerPart(NamedTuple):
     """A server, and handles of its variables."""
 
     server: int
-    inputs: Any
-    outputs: Any
+    tables: OfTables
     counter: Any  # of the lane
     generations: Any  # of tickets
 
@@ -57,11 +53,11 @@ class _OnServer(NamedTuple):
     """A batch on a server, between its messages."""
 
     part: ServerPart
-    columns: Columns
+    columns: OfTables  # the memory of its tables
     sender: Sender
     number: Any  # of the batch within the lane
     batch: ServerBatch
-    rows: BatchRows
+    rows: OfTables
 
 
 class Lane:
@@ -119,14 +115,14 @@ class Lane:
             with tf.device(device("ps", found.part.server)):
                 of_rows.append(row_gradients(found.rows, found.batch, tf.cast(answer, tf.float32)))
                 squares.append(squares_of(of_rows[-1]))
-        steps = steps_of(self._block, batch, tf.add_n(squares))
-        with tf.control_dependencies([steps.rates]):
+        rates, touched, clipped = steps_of(self._block, batch, tf.add_n(squares))
+        with tf.control_dependencies([rates]):
             stepped = tf.timestamp()
-        moved = [_move(found, own, steps.rates) for found, own in zip(on_servers, of_rows, strict=True)]
+        moved = [_move(found, own, rates) for found, own in zip(on_servers, of_rows, strict=True)]
         with tf.control_dependencies(moved):
             following = batch + 1
         seconds = tf.stack([multiplied - began, stepped - answered])
-        return (loss, steps.touched, steps.clipped), seconds, following
+        return (loss, touched, clipped), seconds, following
 
 
 def _on_server(part: ServerPart, message: tf.Tensor) -> _OnServer:
@@ -134,11 +130,11 @@ def _on_server(part: ServerPart, message: tf.Tensor) -> _OnServer:
     fields = tf.unstack(tf.identity(message), num=3 + len(Sender._fields))
     (batch, number, lease_key), sender = fields[:3], Sender(*fields[3:])
     of_batch: ServerBatch = remote_functions.call_for(COLUMN_BATCH, [lease_key, sender.job, batch], SERVER_BATCH)
-    columns = Columns(memory_of(part.inputs), memory_of(part.outputs))
+    columns = OfTables(*map(memory_of, part.tables))
     return _OnServer(part, columns, sender, number, of_batch, batch_rows(columns, of_batch))
 
 
-def _move(found: _OnServer, gradients: RowGradients, rates: tf.Tensor) -> tf.Tensor:
+def _move(found: _OnServer, gradients: OfTables, rates: tf.Tensor) -> tf.Tensor:
     """Move a server's rows of a batch, unless it has the batch already; return what is ready then."""
     part = found.part
     with tf.device(device("ps", part.server)):

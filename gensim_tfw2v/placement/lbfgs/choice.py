@@ -9,9 +9,8 @@ from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.placement.block_size import choose_negative_pool
 from gensim_tfw2v.placement.contract import Placement
-from gensim_tfw2v.placement.lbfgs.descent_settings import Settings
 from gensim_tfw2v.placement.request import ClusterRequest, CorpusSize, LocalRequest, PlacementChoice, TrainingOptions
-from gensim_tfw2v.runtime.tensorflow import usable_cores
+from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
 from gensim_tfw2v.steps.settings import ADAGRAD, StepSettings
 
 
@@ -23,7 +22,7 @@ def choose(request: ClusterRequest) -> PlacementChoice:
     def make(settings: StepSettings, maker: BlockMaker) -> Placement:
         from gensim_tfw2v.placement.lbfgs.placement import ClusterDescent
 
-        return ClusterDescent(settings, maker, connection, options.timeout, _settings(options))
+        return ClusterDescent(settings, maker, connection, options.timeout, *_history_and_seed(options))
 
     return PlacementChoice(words, choose_negative_pool(words), make, connection.addresses, uses_kernel=False)
 
@@ -33,9 +32,10 @@ def choose_local(request: LocalRequest) -> PlacementChoice:
     threads = min(request.workers, usable_cores())
 
     def make(settings: StepSettings, maker: BlockMaker) -> Placement:
+        load_tensorflow()  # with the package's settings, before modules that import it
         from gensim_tfw2v.placement.lbfgs.local_descent import LocalDescent
 
-        return LocalDescent(settings, maker, request.workers, _settings(request.options))
+        return LocalDescent(settings, maker, request.workers, *_history_and_seed(request.options))
 
     words = _portion_words(request.size, threads, tuning.MOST_LOCAL_BLOCK_WORDS)
     return PlacementChoice(words, None, make, uses_kernel=False)
@@ -68,8 +68,8 @@ def why_not(arguments: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _settings(options: TrainingOptions) -> Settings:
-    return Settings(options.of_design["lbfgs_history"] or tuning.LBFGS_HISTORY, options.seed or 0)
+def _history_and_seed(options: TrainingOptions) -> tuple[int, int]:
+    return options.of_design["lbfgs_history"] or tuning.LBFGS_HISTORY, options.seed or 0
 
 
 def _portion_words(size: CorpusSize, workers: int, most_words: int) -> int:

@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from gensim_tfw2v.placement.lbfgs.portion import PortionRows
+from gensim_tfw2v.placement.tasks.block import WorkerBlock
 from gensim_tfw2v.steps import maths
 from gensim_tfw2v.steps.rows import add_to_rows, private_variable
 from gensim_tfw2v.steps.signature import BlockTensors, Objective, Rates
@@ -37,25 +39,17 @@ class _Runs(NamedTuple):
     targets: tf.Tensor  # [n, B] for CBOW; else empty
 
 
-class _Part(NamedTuple):
-    """Losses of runs [n], and gradients [n, ..., D] of rows [n, ...]."""
-
-    losses: tf.Tensor
-    gradients: list[tuple[tf.Tensor, tf.Tensor]]
+_Part = tuple[tf.Tensor, list[tuple[tf.Tensor, tf.Tensor]]]
+"""Losses of runs [n], and rows [n, ...] with their gradients [n, ..., D]."""
 
 
-def portion_gradient(
-    objective: Objective, block: BlockTensors, rates: Rates, held: tf.Tensor, rows: tf.Tensor
-) -> PortionGradient:
-    """Add loss and gradient of a block to a graph.
+def portion_gradient(objective: Objective, portion: WorkerBlock, rows: tf.Tensor) -> PortionGradient:
+    """Add loss and gradient of a portion to a graph, at these vectors [U, D], which the portion's ids number.
 
-    Parameters
-    ----------
-    held : tensor
-        Rows [H] that stay where they are: their gradient is 0.
-    rows : tensor
-        The vectors [U, D], which the block's ids number.
+    Rows that stay where they are have the gradient 0.
     """
+    block, rates = portion.block, portion.basics.rates
+    own: PortionRows = portion.extra
     runs = _all_runs(block)
     count = tf.shape(runs.left)[0]
     numbers = tf.maximum(tf.shape(runs.candidates)[1] * tf.shape(rows)[1], 1)
@@ -65,12 +59,12 @@ def portion_gradient(
 
     def add_some(first: tf.Tensor, losses: tf.Tensor, done: tf.Tensor) -> tuple[tf.Tensor, ...]:
         some = _Runs(*(values[first : first + step] for values in runs))
-        part = of_some(objective, some, block.window, rates, rows)
-        ids = tf.concat([tf.reshape(of_rows, [-1]) for of_rows, _ in part.gradients], 0)
-        changes = tf.concat([tf.reshape(values, [-1, tf.shape(rows)[1]]) for _, values in part.gradients], 0)
+        of_runs, gradients = of_some(objective, some, block.window, rates, rows)
+        ids = tf.concat([tf.reshape(of_rows, [-1]) for of_rows, _ in gradients], 0)
+        changes = tf.concat([tf.reshape(values, [-1, tf.shape(rows)[1]]) for _, values in gradients], 0)
         with tf.control_dependencies([done]):
             added = add_to_rows(sums, ids, changes)
-        losses = tf.concat([losses, tf.cast(part.losses, tf.float64)], 0)
+        losses = tf.concat([losses, tf.cast(of_runs, tf.float64)], 0)
         return first + step, losses, tf.ensure_shape(added, [])
 
     begin = (tf.constant(0), tf.zeros([0], tf.float64), tf.constant(0.0))
@@ -80,7 +74,7 @@ def portion_gradient(
     )
     with tf.control_dependencies([done]):
         found = tf.raw_ops.ReadVariableOp(resource=sums, dtype=tf.float32)
-        moves = 1.0 - tf.scatter_nd(held[:, None], tf.ones([tf.size(held), 1]), [tf.shape(rows)[0], 1])
+        moves = 1.0 - tf.scatter_nd(own.held[:, None], tf.ones([tf.size(own.held), 1]), [tf.shape(rows)[0], 1])
         gradient = found * moves
     with tf.control_dependencies([gradient]):
         freed = tf.raw_ops.DestroyResourceOp(resource=sums)
@@ -89,7 +83,6 @@ def portion_gradient(
 
 
 def _all_runs(block: BlockTensors) -> _Runs:
-    """Return the runs [S * R] of all batches."""
     shape = tf.shape(block.left)
     runs = shape[0] * shape[1]
 
@@ -113,13 +106,10 @@ def _skip_gram(objective: Objective, runs: _Runs, window: tf.Tensor, rates: Rate
     score = maths.scores(hidden, candidates)
     gradient = maths.sampling_gradient(score, labels, weights)
     losses = maths.sampling_loss(score, labels, weights)
-    return _Part(
-        tf.reduce_sum(losses, 1),
-        [
-            (runs.inputs, maths.back_to_rows(gradient, candidates)),
-            (runs.candidates, maths.back_to_columns(gradient, hidden)),
-        ],
-    )
+    return tf.reduce_sum(losses, 1), [
+        (runs.inputs, maths.back_to_rows(gradient, candidates)),
+        (runs.candidates, maths.back_to_columns(gradient, hidden)),
+    ]
 
 
 def _cbow(objective: Objective, runs: _Runs, window: tf.Tensor, rates: Rates, rows: tf.Tensor) -> _Part:
@@ -139,11 +129,8 @@ def _cbow(objective: Objective, runs: _Runs, window: tf.Tensor, rates: Rates, ro
     drawn_gradient = maths.sampling_gradient(drawn, tf.zeros([]), counts)
     losses = has_context * tf.nn.softplus(-own) + maths.sampling_loss(drawn, tf.zeros([]), counts)
     of_hidden = own_gradient[..., None] * targets + maths.back_to_rows(drawn_gradient, negatives)
-    return _Part(
-        tf.reduce_sum(losses, 1),
-        [
-            (runs.inputs, tf.matmul(weights, of_hidden, transpose_a=True)),
-            (runs.targets, own_gradient[..., None] * hidden),
-            (runs.candidates, maths.back_to_columns(drawn_gradient, hidden)),
-        ],
-    )
+    return tf.reduce_sum(losses, 1), [
+        (runs.inputs, tf.matmul(weights, of_hidden, transpose_a=True)),
+        (runs.targets, own_gradient[..., None] * hidden),
+        (runs.candidates, maths.back_to_columns(drawn_gradient, hidden)),
+    ]

@@ -1,4 +1,4 @@
-"""Which sentences of the corpus each sub-model trains."""
+"""Which sentences of the corpus each sub-model trains, and which words a block of them trains."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gensim_tfw2v.arrays import BoolArray, Int32Array
+from gensim_tfw2v.blocks.batches import Block
 from gensim_tfw2v.blocks.chunk_task import ChunkTask
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.request import TrainingOptions
@@ -81,3 +82,14 @@ class Partition:
     def chunk_words(self, words: int) -> int:
         """Return the raw words of a chunk, chosen so that a sub-model's share of it has about `words` raw words."""
         return max(1, round(words / self.rate))
+
+
+def trained_words(block: Block) -> Int32Array:
+    """Return the ids, in ascending order, of all words of a block that have a context."""
+    has_context = block.left + block.right > 0
+    tokens = has_context.shape[-1]
+    margin = (block.input_ids.shape[-1] - tokens) // 2  # CBOW's inputs are the widened runs
+    ids = block.input_ids[..., margin : margin + tokens][has_context]
+    is_trained = np.zeros(int(ids.max(initial=-1)) + 1, bool)
+    is_trained[ids] = True
+    return np.flatnonzero(is_trained).astype(np.int32)

@@ -13,17 +13,14 @@ from gensim_tfw2v.blocks.chunk_task import BatchMetrics, ChunkTask, PreparedBloc
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.local.calls import Calls, calls_of_one_core
 from gensim_tfw2v.placement.local.placement import LocalPlacement
-from gensim_tfw2v.placement.partition.draws import Partition
+from gensim_tfw2v.placement.partition.draws import Partition, trained_words
 from gensim_tfw2v.placement.partition.merged_tables import TRAINED
 from gensim_tfw2v.placement.partition.submodels import SubModelPlacement
-from gensim_tfw2v.placement.partition.trained_words import trained_words
 from gensim_tfw2v.steps.settings import StepSettings
 
 
 class LocalSubModel(LocalPlacement):
     """The tables of one sub-model, and which words it has trained."""
-
-    is_lost = False  # whether it was lost with a worker of the cluster on which training began
 
     def __init__(self, number: int, settings: StepSettings, maker: BlockMaker, calls: Calls) -> None:
         super().__init__(settings, maker, calls)
@@ -71,15 +68,15 @@ class LocalPartitionPlacement(SubModelPlacement):
 
     def _load(self, tables: ModelTables) -> None:
         if not self._submodels:
-            self._submodels = [self._make_submodel(number) for number in range(self._partition.submodels)]
-            for submodel in self._submodels:
-                submodel.is_lost = self._is_lost_with(submodel.number)
-        for submodel in self._left():
+            # Some may have been lost with a worker of the cluster on which training began.
+            left = (number for number in range(self._partition.submodels) if not self._is_lost_with(number))
+            self._submodels = list(map(self._make_submodel, left))
+        for submodel in self._submodels:
             submodel.load(tables)
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
         sentences = sentences_of(self._maker, task)
-        submodels, draws = self._left(), self._partition.draws()
+        submodels, draws = self._submodels, self._partition.draws()
         trained: dict[int, TrainedChunk] = {}
         # Threads begin with different sub-models, so that they seldom change the same rows.
         for place in range(len(submodels)):
@@ -89,7 +86,7 @@ class LocalPartitionPlacement(SubModelPlacement):
         return together([trained[submodel.number] for submodel in submodels])
 
     def _left(self) -> Sequence[LocalSubModel]:
-        return [submodel for submodel in self._submodels if not submodel.is_lost]
+        return self._submodels
 
     def close(self) -> None:
         for submodel in self._submodels:

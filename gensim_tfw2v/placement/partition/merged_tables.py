@@ -116,22 +116,21 @@ def _merged_inputs(inputs: Sequence[Float32Array], trained: Sequence[BoolArray],
 def _turns_of_outputs(
     inputs: Sequence[Float32Array], merged: Float32Array, trained: Sequence[BoolArray], method: str
 ) -> list[Float32Array]:
-    """Return the matrix by which each sub-model's outputs are turned, given the inputs of all of them."""
+    """Return the matrices that turn each sub-model's outputs to merged inputs, so that their products stay as they are.
+
+    They follow from the inputs of all sub-models.
+    """
     if method == AVERAGE:
         return [np.eye(merged.shape[1], dtype=np.float32) for _ in inputs]
 
-    def turn(number: int) -> Float32Array:
-        return _turn_of_outputs(inputs[number], merged, trained[number])
+    def turn_of_outputs(number: int) -> Float32Array:
+        is_trained = trained[number]
+        turn, products = _turn(inputs[number], merged, is_trained)
+        squares = sum(float(np.square(merged[rows], dtype=np.float64).sum()) for rows in _pieces(is_trained))
+        turn *= products / squares if squares else 1.0
+        return turn.astype(np.float32)
 
-    return [found for _, found in side_by_side(turn, range(len(inputs)), columns=merged.shape[1])]
-
-
-def _turn_of_outputs(values: Float32Array, merged: Float32Array, is_trained: BoolArray) -> Float32Array:
-    """Return the matrix that turns a sub-model's outputs to merged inputs, so that their products stay as they are."""
-    turn, products = _turn(values, merged, is_trained)
-    squares = sum(float(np.square(merged[rows], dtype=np.float64).sum()) for rows in _pieces(is_trained))
-    turn_of_outputs: Float32Array = (turn * (products / squares if squares else 1.0)).astype(np.float32)
-    return turn_of_outputs
+    return [found for _, found in side_by_side(turn_of_outputs, range(len(inputs)), columns=merged.shape[1])]
 
 
 def _turn(start: Float32Array, end: Float32Array, is_trained: BoolArray) -> tuple[Float64Array, float]:

@@ -8,27 +8,32 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gensim_tfw2v.arrays import Float32Array
+from gensim_tfw2v.arrays import Float32Array, UInt8Array
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_parts import together
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.corpus.passes import BEGINNING, PassPosition
+from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.calls.member import Member
+from gensim_tfw2v.placement.calls.own_tables import OwnTablesCalls
 from gensim_tfw2v.placement.calls.own_tables_metrics import OwnTablesMetrics
 from gensim_tfw2v.placement.calls.team import Team
 from gensim_tfw2v.placement.calls.waiting import MembersLost
 from gensim_tfw2v.placement.calls.worker_tables import TablesLost
 from gensim_tfw2v.placement.contract import ModelTables
-from gensim_tfw2v.placement.partition.draws import Partition
-from gensim_tfw2v.placement.partition.shares import Shares
+from gensim_tfw2v.placement.partition.draws import Draw, Partition
+from gensim_tfw2v.placement.partition.share_block import ShareAssignment, share_graphs
 from gensim_tfw2v.placement.partition.submodels import SubModelPlacement
 from gensim_tfw2v.placement.partition.worker_submodel import WorkerSubModel
 from gensim_tfw2v.placement.remote.left_tables import take_over
 from gensim_tfw2v.placement.state import PlacementState
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
-from gensim_tfw2v.runtime.tensorflow import load_tensorflow
+from gensim_tfw2v.placement.tasks.codec import encode
+from gensim_tfw2v.placement.tasks.model import EncodedModel, WorkerModel
+from gensim_tfw2v.steps.arguments import objective_of
+from gensim_tfw2v.steps.row_sharing import NOT_SHARED
 from gensim_tfw2v.steps.settings import StepSettings
 
 logger = logging.getLogger(__name__)
@@ -64,12 +69,11 @@ class PartitionPlacement(SubModelPlacement):
         cores: int = 1,
     ) -> None:
         super().__init__(maker, partition, settings.have_states)
-        self._tf = load_tensorflow()
         self._settings, self._connection, self._timeout = settings, connection, timeout
         self._team: Team[WorkerSubModel] = Team(connection, timeout, "sub-models", _and_with_it)
         self._cores = cores
         self._metrics = OwnTablesMetrics(connection.cores(cores))
-        self._shares: Shares | None = None
+        self._calls: OwnTablesCalls | None = None  # that train the loaded model
         self._turns = threading.Condition()  # guards the next two
         self._missing: list[int] = []  # chunks that come before the next one, in their order
         self._next_chunk = 0
@@ -82,11 +86,11 @@ class PartitionPlacement(SubModelPlacement):
     # -- tables --------------------------------------------------------------------------------------------------------
 
     def _load(self, tables: ModelTables) -> None:
-        is_first = self._shares is None
+        is_first = self._calls is None
         with self._team.loading():
-            self._shares = Shares(
-                self._settings, self._maker, tables, self._connection.number, self._metrics, self._cores
-            )
+            model = EncodedModel.of(WorkerModel.of(self._settings, self._maker, tables))
+            graphs = share_graphs(objective_of(self._settings), self._connection.number)
+            self._calls = OwnTablesCalls(model, graphs)
             if is_first:
                 self._place_submodels()
             values = tables.present()
@@ -104,7 +108,6 @@ class PartitionPlacement(SubModelPlacement):
         self._metrics.begin(self._team.taking_part())
 
     def _place_submodels(self) -> None:
-        """Give each sub-model to one of the workers that can be called."""
         team = self._team
         ready = [member for member in team.members if team.can_be_called(member)]
         if not ready:
@@ -155,16 +158,20 @@ class PartitionPlacement(SubModelPlacement):
             self._missing, self._next_chunk = sorted(begin.missing), begin.chunks
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
-        shares = self._shares
-        assert shares is not None
-        messages = {submodel: shares.message(submodel, task) for submodel in self._team.tables()}
+        own_calls = self._calls
+        assert own_calls is not None
+        messages = {submodel: self._message(submodel, task) for submodel in self._team.tables()}
         reports: dict[WorkerSubModel, BlockReport] = {}
 
         def train(member: Member, calls: Any) -> None:
             if member.number in self._connection.worker_locks.abandoned:  # since an earlier chunk
                 raise ClusterError(f"{member.name} hangs")
             for submodel in self._team.tables_of(member):
-                reports[submodel] = shares.train(submodel, messages.pop(submodel), calls)
+                message = messages.pop(submodel)
+                self._metrics.begin_block(member)
+                report = own_calls.train(member, submodel.handles(), message, calls)
+                self._metrics.add_block(member, report, message.nbytes)
+                reports[submodel] = report
 
         with self._turn_of(task.entropy[-1]):
             self._team.raise_if_none_is_left("train")
@@ -178,6 +185,17 @@ class PartitionPlacement(SubModelPlacement):
         trained = {submodel.number: reports[submodel].trained() for submodel in in_order}
         self._count(trained)
         return together(list(trained.values()))
+
+    def _message(self, submodel: WorkerSubModel, task: ChunkTask) -> UInt8Array:
+        """Return the message about a sub-model's share of a chunk, before its worker is free.
+
+        The share of a span is drawn on the worker, which reads the span. Other shares are drawn here, so that no
+        sentence is sent to a worker that does not train it.
+        """
+        draw: Draw | None = submodel.draw
+        if isinstance(task.content, Sentences):
+            task, draw = submodel.draw.task_of(task, task.content), None
+        return encode(ShareAssignment(submodel.lease_key, 1, 1, NOT_SHARED, task, draw, cores=self._cores))
 
     @contextlib.contextmanager
     def _turn_of(self, chunk: int) -> Iterator[None]:
@@ -193,7 +211,6 @@ class PartitionPlacement(SubModelPlacement):
                 self._turns.notify_all()
 
     def _leave_out(self, reasons: Mapping[Member, str]) -> None:
-        """Continue without the sub-models of some workers."""
         self._metrics.leave_out(reasons)
         with self._lock:
             for submodel in self._team.leave_out(reasons):

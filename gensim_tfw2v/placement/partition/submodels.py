@@ -63,8 +63,7 @@ class SubModelPlacement(Placement):
         """Set the tables of all sub-models to these values."""
 
     @abstractmethod
-    def _left(self) -> Sequence[SubModelTables]:
-        """Return the sub-models that are not lost."""
+    def _left(self) -> Sequence[SubModelTables]: ...  # those that are not lost
 
     def load(self, tables: ModelTables) -> None:
         if self._merged == _digest(tables):
@@ -162,7 +161,6 @@ class SubModelPlacement(Placement):
 
 
 def _own_name(submodel: int, table: str) -> str:
-    """Return the name of a sub-model's table among those of all sub-models."""
     return f"submodel{submodel}.{table}"
 
 
@@ -173,7 +171,6 @@ def _parts(name: str) -> tuple[int, str]:
 
 
 def _digest(tables: ModelTables) -> str:
-    """Return a digest that differs for different tables."""
     found = hashlib.sha256()
     for values in (*tables.present().values(), tables.lock_factors):
         found.update(np.ascontiguousarray(values).view(np.uint8).data)

@@ -28,7 +28,7 @@ from gensim_tfw2v.placement.server_rows.worker_training import WorkerTraining
 from gensim_tfw2v.placement.tasks.assignment import Request
 from gensim_tfw2v.placement.tasks.block import WorkerBlock
 from gensim_tfw2v.placement.tasks.block_factory import REGISTER_MODEL
-from gensim_tfw2v.placement.tasks.block_kind import make_block
+from gensim_tfw2v.placement.tasks.block_kind import BlockKind, make_block
 from gensim_tfw2v.placement.tasks.block_report import BlockReport, StageSeconds
 from gensim_tfw2v.placement.tasks.graph_parts import (
     HANDLE,
@@ -49,7 +49,7 @@ from gensim_tfw2v.steps.side_by_side import TrainSideBySide, side_by_side
 class Staged(NamedTuple):
     """A block that waits on its worker with the rows it needs."""
 
-    block: WorkerBlock  # with `StagedRows`
+    block: WorkerBlock
     messages: tuple[Any, ...]  # to each shard, which rows the block needs
     start: Any  # its rows [U, D]
     version: Any  # when the rows were pulled
@@ -70,13 +70,13 @@ def _traced(shape: GraphShape) -> WorkerGraphs:
     specs, handles = _staged_spec(shape), handles_spec(shape)
 
     def train(handles: Handles, request: Request) -> tf.Tensor:
-        return _finish(shape, train_block, handles, _stage(shape, handles, request)).to_tensor()
+        return _finish(shape, train_block, handles, stage_block(shape, handles, request)).to_tensor()
 
     def train_blocks(handles: Handles, request: Request) -> tf.Tensor:
         return _train_blocks(shape, train_block, handles, request).to_tensor()
 
     def stage(handles: Handles, request: Request) -> tf.Tensor:
-        return packed(_stage(shape, handles, request))
+        return packed(stage_block(shape, handles, request))
 
     def finish(handles: Handles, staged: tf.Tensor) -> tf.Tensor:
         return _finish(shape, train_block, handles, unpacked(staged, specs)).to_tensor()
@@ -131,7 +131,7 @@ def _train_blocks(shape: GraphShape, train_block: TrainSideBySide, handles: Hand
     report_spec = tf.nest.map_structure(_any_length, report_before(shape.servers))
 
     def staged_block(number: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        staged = _stage(shape, handles, request, number)
+        staged = stage_block(shape, handles, request, number)
         return staged.block.extra.left, packed(staged)
 
     def with_report_of(staged: tf.Tensor, earlier: BlockReport) -> BlockReport:
@@ -158,11 +158,18 @@ def _any_length(field: tf.Tensor) -> tf.TensorSpec:
     return tf.TensorSpec([None] if field.shape == [0] else field.shape, field.dtype)
 
 
-def _stage(shape: GraphShape, handles: Handles, request: Request, number: tf.Tensor | None = None) -> Staged:
+def stage_block(
+    shape: GraphShape,
+    handles: Handles,
+    request: Request,
+    number: tf.Tensor | None = None,
+    kind: BlockKind[WorkerBlock] = STAGED_BLOCK,
+) -> Staged:
+    """Make a block, and pull its rows; `number` is the block's place in a chunk of several blocks."""
     began = tf.timestamp()
     assignment, ticket = split_ticket(request.assignment)
     with tf.control_dependencies([began]):
-        block = make_block(STAGED_BLOCK, request.model, assignment, number)
+        block = make_block(kind, request.model, assignment, number)
     with tf.control_dependencies([block.basics.tokens]):
         made = tf.timestamp()
     messages = shard_messages(shape, block.basics.lease_key, ticket, block.extra.needed)
