@@ -251,7 +251,10 @@ def many_words() -> list[list[str]]:
     "sentences",
     [pytest.param(SENTENCES, id="few words"), pytest.param(many_words(), id="many")],
 )
-def test_twenty_blocks_give_the_vectors_of_whole_rows(sentences: list[list[str]]) -> None:
+def test_twenty_blocks_give_the_vectors_of_whole_rows(
+    sentences: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TFW2V_STEP", "plain")  # moves whole rows batch by batch, as columns are moved
     block_words = sum(map(len, sentences)) // 20
     settings = COLUMNS | {"min_count": 1, "epochs": 1, "workers": 1, "batch_words": block_words, "vector_size": 11}
     settings |= {"compute_dtype": "float32", "alpha": 0.1}
@@ -286,7 +289,10 @@ def test_two_workers_learn_and_callbacks_see_each_epochs_vectors() -> None:
 
 
 @pytest.mark.slow
-def test_servers_get_the_words_of_an_encoded_corpus_from_the_worker(tmp_path: Path) -> None:
+def test_servers_get_the_words_of_an_encoded_corpus_from_the_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TFW2V_STEP", "plain")  # moves whole rows batch by batch, as columns are moved
     text = tmp_path / "corpus.txt"
     text.write_text("".join(" ".join(sentence) + "\n" for sentence in SENTENCES))
     encode_corpus(text, tmp_path / "encoded")
