@@ -15,7 +15,8 @@ from queue import SimpleQueue
 from typing import Any, ClassVar, TypeVar
 
 from gensim_tfw2v.cluster.errors import ClusterError
-from gensim_tfw2v.cluster.specification import VACANT
+from gensim_tfw2v.cluster.interfaces import host_of
+from gensim_tfw2v.cluster.specification import VACANT, port_of
 from gensim_tfw2v.runtime.system import call_after_fork
 
 _Result = TypeVar("_Result")
@@ -54,9 +55,8 @@ def hangs(address: str) -> bool:
 
 
 def _is_greeted(address: str, seconds: float) -> bool:
-    host, _, port = address.rpartition(":")
     head = b""
-    with socket.create_connection((host.strip("[]"), int(port)), timeout=seconds) as connection:
+    with socket.create_connection((host_of(address), port_of(address)), timeout=seconds) as connection:
         connection.sendall(_GREETING)
         while len(head) < _FRAME_HEAD_BYTES and (more := connection.recv(_FRAME_HEAD_BYTES - len(head))):
             head += more
@@ -145,14 +145,12 @@ class _CallThread:
 
     @classmethod
     def idle(cls) -> _CallThread:
-        """Return a thread that has no call."""
         try:
             return cls._idle.pop()
         except IndexError:
             return cls()
 
     def take(self, result: Future[Any], function: Callable[[], Any]) -> None:
-        """Have the thread call a function, and set the result."""
         self._calls.put((result, function))
 
     def _run(self) -> None:

@@ -1,17 +1,18 @@
-"""Locks on workers: one call at a time on each, and none on any while restarted tasks are connected again."""
+"""Which workers are in use: one call at a time on each, and those that leave end once nobody uses them."""
 
 from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 
 class WorkerLocks:
     """Locks on the workers of a cluster, for all trainings of this process.
 
     TensorFlow's servers can hang if two functions that involve several tasks run on one worker at the same time. The
-    call of an interrupted training may outlast it; the next caller must wait for its end.
+    call of an interrupted training may outlast it; the next caller must wait for its end. No call may run on any worker
+    while restarted tasks are connected again.
 
     Attributes
     ----------
@@ -28,8 +29,7 @@ class WorkerLocks:
 
     def is_busy(self, worker: int) -> bool:
         """Return whether a call runs on this worker."""
-        with self._changed:
-            return worker in self._busy
+        return worker in self.busy()
 
     def busy(self) -> list[int]:
         """Return the workers on which calls run."""
@@ -79,3 +79,51 @@ class WorkerLocks:
                 with self._changed:
                     self._closed = False
                     self._changed.notify_all()
+
+
+class LeavingWorkers:
+    """Workers by their number in job "worker" that leave the cluster; safe to use from several threads.
+
+    A worker is *leaving* from the moment at which it asks to leave until its process has ended. Afterwards its number
+    is free for another worker, until a worker is used under that number again.
+    """
+
+    def __init__(self) -> None:
+        self._users: dict[int, set[object]] = {}
+        self._leaving: frozenset[int] = frozenset()
+        self._left: frozenset[int] = frozenset()
+        self._lock = threading.Lock()
+
+    def is_leaving(self, worker: int) -> bool:
+        """Return whether a worker is to get no more work."""
+        return worker in self._leaving
+
+    def has_left(self, worker: int) -> bool:
+        """Return whether a worker has left, and no worker has been used under its number since."""
+        return worker in self._left
+
+    def is_away(self, worker: int) -> bool:
+        """Return whether a worker is leaving or has left."""
+        return self.is_leaving(worker) or self.has_left(worker)
+
+    def begin_use(self, worker: int, user: object) -> bool:
+        """Record that a user may call a worker from now on; return False, and do not, if the worker is leaving."""
+        with self._lock:
+            if worker in self._leaving:
+                return False
+            self._left -= {worker}
+            self._users.setdefault(worker, set()).add(user)
+            return True
+
+    def end_use(self, worker: int, user: object) -> None:
+        """Record that a user no longer calls a worker."""
+        with self._lock:
+            self._users.get(worker, set()).discard(user)
+
+    def set_leaving(self, workers: Collection[int]) -> set[int]:
+        """Set which workers are leaving; return those of them that nobody uses, which may end."""
+        with self._lock:
+            self._leaving = frozenset(workers)
+            unused = {worker for worker in workers if not self._users.get(worker)}
+            self._left |= unused
+            return unused
