@@ -1,6 +1,6 @@
 """``manifest.json``: what a checkpoint holds, under a checksum of its own; and ``notes.json``, in the same format.
 
-Both are JSON files of this format. The checksum is checked before anything else in a file is read.
+The checksum is checked before anything else in a file is read.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gensim_tfw2v.checkpoints.array_file import ArrayLayout
-from gensim_tfw2v.checkpoints.arrays import shown
+from gensim_tfw2v.checkpoints.arrays import ArrayLayout, shown
 from gensim_tfw2v.checkpoints.errors import CheckpointError, damaged, reading
 from gensim_tfw2v.files.checked_json import checksum_in, with_checksum
 
@@ -96,8 +95,7 @@ def _check_keys(value: Any) -> None:
                 raise TypeError(f"the key {shown(key)} is no text")
     if isinstance(value, (dict, list, tuple)):
         for part in value.values() if isinstance(value, dict) else value:
-            if isinstance(part, (dict, list, tuple)):
-                _check_keys(part)
+            _check_keys(part)
 
 
 def _text(name: str, fields: dict[str, Any]) -> bytes:

@@ -7,8 +7,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gensim_tfw2v.checkpoints.errors import CheckpointError
-from gensim_tfw2v.checkpoints.lock import FolderInUseError
+from gensim_tfw2v.checkpoints.errors import CheckpointError, FolderInUseError
 from gensim_tfw2v.cli.errors import CommandError
 
 if TYPE_CHECKING:
