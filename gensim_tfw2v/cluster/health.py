@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from queue import SimpleQueue
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.interfaces import host_of
@@ -28,6 +28,9 @@ _SILENT_LOOKS = 2  # checks in a row without an answer, after which a task count
 _GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _FRAME_HEAD_BYTES = 9
 _TYPE_BYTE, _SETTINGS = 3, 4  # place of a frame's type; type of the first frame of every HTTP/2 server
+_Call = tuple[Future[Any], Callable[[], Any]]
+_idle: deque[SimpleQueue[_Call]] = deque()  # of threads that have no call
+call_after_fork(_idle.clear)  # a forked process has no other threads
 
 
 def answers(address: str, seconds: float = _ANSWER_SECONDS) -> bool:
@@ -121,7 +124,7 @@ def wait_while_answering(function: Callable[[], _Result], tasks: Mapping[str, st
     then keeps running.
     """
     result: Future[_Result] = Future()
-    _CallThread.idle().take(result, function)
+    _call_in_thread(result, function)
     last_answer = time.monotonic()
     while True:
         with contextlib.suppress(FutureTimeout):
@@ -134,32 +137,20 @@ def wait_while_answering(function: Callable[[], _Result], tasks: Mapping[str, st
             raise ClusterError(f"no answer for {seconds:.0f} s from {', '.join(silent)}")
 
 
-class _CallThread:
-    """A thread for one call at a time. It is reused, because each thread's allocator keeps some memory of its own."""
-
-    _idle: ClassVar[deque[_CallThread]] = deque()
-
-    def __init__(self) -> None:
-        self._calls: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()
-        threading.Thread(target=self._run, name="tfw2v-cluster-call", daemon=True).start()
-
-    @classmethod
-    def idle(cls) -> _CallThread:
-        try:
-            return cls._idle.pop()
-        except IndexError:
-            return cls()
-
-    def take(self, result: Future[Any], function: Callable[[], Any]) -> None:
-        self._calls.put((result, function))
-
-    def _run(self) -> None:
-        while True:
-            _fulfil(*self._calls.get())
-            self._idle.append(self)
+def _call_in_thread(result: Future[_Result], function: Callable[[], _Result]) -> None:
+    """Have a thread set the result. It is reused, because each thread's allocator keeps some memory of its own."""
+    try:
+        calls = _idle.pop()
+    except IndexError:
+        calls = SimpleQueue()
+        threading.Thread(target=_serve_calls, args=[calls], name="tfw2v-cluster-call", daemon=True).start()
+    calls.put((result, function))
 
 
-call_after_fork(_CallThread._idle.clear)  # a forked process has no other threads
+def _serve_calls(calls: SimpleQueue[_Call]) -> None:
+    while True:
+        _fulfil(*calls.get())
+        _idle.append(calls)
 
 
 def _fulfil(result: Future[_Result], function: Callable[[], _Result]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import threading
 from collections.abc import Collection, Iterator
 
@@ -22,8 +23,8 @@ class WorkerLocks:
 
     def __init__(self) -> None:
         self.abandoned: set[int] = set()
-        self._busy: set[int] = set()
-        self._server_calls = 0
+        self._busy: set[int] = set()  # workers, and a number below 0 for each call of servers alone
+        self._server_calls = itertools.count(-1, -1)
         self._closed = False
         self._changed = threading.Condition()
 
@@ -34,7 +35,7 @@ class WorkerLocks:
     def busy(self) -> list[int]:
         """Return the workers on which calls run."""
         with self._changed:
-            return sorted(self._busy)
+            return sorted(worker for worker in self._busy if worker >= 0)
 
     @contextlib.contextmanager
     def hold(self, worker: int) -> Iterator[None]:
@@ -49,18 +50,9 @@ class WorkerLocks:
                 self._busy.remove(worker)
                 self._changed.notify_all()
 
-    @contextlib.contextmanager
-    def hold_servers(self) -> Iterator[None]:
+    def hold_servers(self) -> contextlib.AbstractContextManager[None]:
         """Hold a lock that only `hold_all` waits for, for a graph that runs on servers alone."""
-        with self._changed:
-            self._changed.wait_for(lambda: not self._closed)
-            self._server_calls += 1
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._server_calls -= 1
-                self._changed.notify_all()
+        return self.hold(next(self._server_calls))
 
     @contextlib.contextmanager
     def hold_all(self, seconds: float) -> Iterator[bool]:
@@ -69,7 +61,7 @@ class WorkerLocks:
             is_held = not self._closed
             if is_held:
                 self._closed = True
-                is_held = self._changed.wait_for(lambda: not self._busy and not self._server_calls, seconds)
+                is_held = self._changed.wait_for(lambda: not self._busy, seconds)
                 self._closed = is_held
                 self._changed.notify_all()
         try:
