@@ -145,7 +145,6 @@ def _those_before(path: Path) -> list[Path]:
 
 
 def _seems_whole(path: Path) -> bool:
-    """Return whether a checkpoint's manifest is whole and every file has its size."""
     try:
         for name, layout in read_manifest(path).arrays.items():
             check_size(path / array_file(name), layout)

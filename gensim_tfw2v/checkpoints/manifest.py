@@ -46,7 +46,10 @@ def read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST_FILE
     fields = _read(path)
     try:
-        arrays = {name: _layout(name, found) for name, found in fields["arrays"].items()}
+        for name, found in fields["arrays"].items():
+            if found["file"] != array_file(name):
+                raise ValueError(f"the file of array {name!r} has the name {shown(found['file'])}")
+        arrays = {name: ArrayLayout.from_json(found) for name, found in fields["arrays"].items()}
         return Manifest(_checked_content(fields["content"]), arrays)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise damaged(path, f"{type(error).__name__}: {error}") from None
@@ -122,9 +125,3 @@ def _read(path: Path) -> dict[str, Any]:
         )
     assert isinstance(fields, dict)
     return fields
-
-
-def _layout(name: str, fields: dict[str, Any]) -> ArrayLayout:
-    if fields["file"] != array_file(name):
-        raise ValueError(f"the file of array {name!r} has the name {shown(fields['file'])}")
-    return ArrayLayout.from_json(fields)

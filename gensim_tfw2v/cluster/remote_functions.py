@@ -45,9 +45,10 @@ def ask(device: str, name: str, arguments: Sequence[Any]) -> bytes:
 
 
 def ask_task(address: str, function: str, text: str, seconds: float) -> str:
-    """Return the answer of a task's function, which takes and returns text; this process need not coordinate a cluster.
+    """Return the answer of a task's function, which takes and returns text.
 
-    Raise ClusterError if the task does not answer within these seconds, has no such function, or refuses the text.
+    This process coordinates no cluster and has no port of its own, so it asks in a session. Raise ClusterError if the
+    task does not answer within these seconds, has no such function, or refuses the text.
     """
     if not answers(address):
         raise ClusterError(f"no answer from {address}")

@@ -158,8 +158,7 @@ def check_versions(described: Mapping[str, Mapping[str, Any]]) -> None:
     if wrong:
         raise ClusterError(
             f"this process has gensim_tfw2v {own['package']} and tensorflow {own['tensorflow']}, but "
-            f"{', '.join(wrong)}; "
-            "install the same versions everywhere"
+            f"{', '.join(wrong)}; install the same versions everywhere"
         )
 
 
