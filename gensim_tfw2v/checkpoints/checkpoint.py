@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -10,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.checkpoints.array_file import ArrayLayout, check_size, read_pieces
-from gensim_tfw2v.checkpoints.arrays import Rows, shown
+from gensim_tfw2v.checkpoints.arrays import ArrayLayout, Rows, check_size, read_pieces, shown
 from gensim_tfw2v.checkpoints.errors import CheckpointError, reading
-from gensim_tfw2v.checkpoints.manifest import MANIFEST_FILE, Manifest, array_file, read_manifest
+from gensim_tfw2v.checkpoints.manifest import MANIFEST_FILE, array_file, read_manifest
 
 _NAME = re.compile(r"checkpoint-(?P<number>[0-9]{6,18})")
 
@@ -40,10 +40,8 @@ class Checkpoint:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = _newest_in(absolute(path))
-        try:
+        with self._former_named():
             manifest = read_manifest(self.path)
-        except CheckpointError as error:
-            raise self._with_former(error) from None
         self.content: dict[str, Any] = manifest.content
         self.arrays: Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]] = {
             name: (layout.shape, layout.dtype.newbyteorder("=")) for name, layout in manifest.arrays.items()
@@ -56,10 +54,8 @@ class Checkpoint:
         Each piece is checked before it is yielded.
         """
         layout = self._layout(name)
-        try:
+        with self._former_named():
             yield from read_pieces(self.path / array_file(name), layout)
-        except CheckpointError as error:
-            raise self._with_former(error) from None
 
     def read_into(self, name: str, array: Rows) -> None:
         """Read an array into one of the same shape and type. If an error is raised, a part of it may have been read."""
@@ -75,20 +71,16 @@ class Checkpoint:
     def array(self, name: str) -> Rows:
         """Return a whole array, which may be changed."""
         layout = self._layout(name)
-        try:
+        with self._former_named():
             check_size(self.path / array_file(name), layout)  # so that no more memory is used than there are bytes
-        except CheckpointError as error:
-            raise self._with_former(error) from None
         array: Rows = np.empty(layout.shape, layout.dtype.newbyteorder("="))
         self.read_into(name, array)
         return array
 
     def check(self) -> None:
         """Read every file; raise CheckpointError for the first one that is damaged."""
-        try:
+        with self._former_named():
             read_manifest(self.path)
-        except CheckpointError as error:
-            raise self._with_former(error) from None
         for name in self.arrays:
             for _ in self.pieces(name):
                 pass
@@ -99,11 +91,15 @@ class Checkpoint:
             raise CheckpointError(f"{self.path} has no array {shown(name)}; it has {known}")
         return self._layouts[name]
 
-    def _with_former(self, error: CheckpointError) -> CheckpointError:
-        former = next(filter(_seems_whole, reversed(_those_before(self.path))), None)
-        if former is None:
-            return CheckpointError(f"{error}; there is no checkpoint before it")
-        return CheckpointError(f"{error}; resume from {former} instead, the checkpoint before it")
+    @contextlib.contextmanager
+    def _former_named(self) -> Iterator[None]:
+        try:
+            yield
+        except CheckpointError as error:
+            former = next(filter(_seems_whole, reversed(_those_before(self.path))), None)
+            if former is None:
+                raise CheckpointError(f"{error}; there is no checkpoint before it") from None
+            raise CheckpointError(f"{error}; resume from {former} instead, the checkpoint before it") from None
 
 
 def checkpoints_in(folder: Path) -> list[Path]:
@@ -132,7 +128,6 @@ def is_checkpoint(path: Path) -> bool:
 
 
 def _newest_in(path: Path) -> Path:
-    """Return the path of the newest checkpoint in a folder, or the path itself if it is that of a checkpoint."""
     if is_checkpoint(path):
         return path
     with reading(path):
@@ -150,10 +145,8 @@ def _those_before(path: Path) -> list[Path]:
 
 
 def _seems_whole(path: Path) -> bool:
-    """Return whether a checkpoint's manifest is whole and every file has its size."""
     try:
-        manifest: Manifest = read_manifest(path)
-        for name, layout in manifest.arrays.items():
+        for name, layout in read_manifest(path).arrays.items():
             check_size(path / array_file(name), layout)
     except CheckpointError:
         return False

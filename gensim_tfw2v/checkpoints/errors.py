@@ -11,6 +11,10 @@ class CheckpointError(ValueError):
     """A checkpoint is damaged or missing, or a value cannot be in a checkpoint."""
 
 
+class FolderInUseError(RuntimeError):
+    """Another training writes checkpoints to the folder."""
+
+
 def damaged(path: Path, why: object) -> CheckpointError:
     """Return the error for a file whose content is not what was written."""
     return CheckpointError(f"{path} is damaged: {' '.join(str(why).split())}")

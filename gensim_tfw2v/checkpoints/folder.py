@@ -1,20 +1,18 @@
-"""A folder of checkpoints: each of them is complete or does not exist, and only the newest are kept."""
+"""A folder of checkpoints: each is complete or does not exist, and one training at a time writes them."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import logging
 import os
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from gensim_tfw2v.checkpoints.array_file import write_array
-from gensim_tfw2v.checkpoints.arrays import ArrayToWrite
+from gensim_tfw2v.checkpoints.arrays import ArrayToWrite, write_array
 from gensim_tfw2v.checkpoints.checkpoint import Checkpoint, absolute, checkpoints_in, is_checkpoint, number_of
-from gensim_tfw2v.checkpoints.errors import CheckpointError, reading, writing
-from gensim_tfw2v.checkpoints.lock import locked
+from gensim_tfw2v.checkpoints.errors import CheckpointError, FolderInUseError, reading, writing
 from gensim_tfw2v.checkpoints.manifest import (
     MANIFEST_FILE,
     NOTES_FILE,
@@ -27,10 +25,15 @@ from gensim_tfw2v.checkpoints.manifest import (
 )
 from gensim_tfw2v.checkpoints.unfinished import remove_folder, remove_leftovers, unfinished_folder
 from gensim_tfw2v.files.whole_files import bring_to_disk
+from gensim_tfw2v.runtime.system import call_after_fork, lock_file
 
 __all__ = ["Checkpoint", "CheckpointFolder"]
 
 logger = logging.getLogger(__name__)
+
+_LOCK_FILE = ".lock"
+_TAKEN = (errno.EWOULDBLOCK, errno.EACCES)
+_HELD: set[int] = set()  # descriptors of this process's locks
 
 
 class CheckpointFolder:
@@ -67,9 +70,22 @@ class CheckpointFolder:
         with unfinished_folder(self.path) as folder:
             self._write_file(folder / MANIFEST_FILE, b"{}")
 
-    def held(self) -> AbstractContextManager[None]:
-        """Reserve the existing folder for one training; raise FolderInUseError if another training has it."""
-        return locked(self.path)
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Reserve the existing folder for one training, of this or another process; raise FolderInUseError if it is.
+
+        The system releases the lock when the process ends, whatever ends it. A warning is logged if the file system has
+        no locks.
+        """
+        with writing(self.path):
+            lock = os.open(self.path / _LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o666)
+        _HELD.add(lock)
+        try:
+            _take(lock, self.path)
+            yield
+        finally:
+            _HELD.discard(lock)
+            os.close(lock)
 
     def write(self, content: Mapping[str, Any], arrays: Mapping[str, ArrayToWrite]) -> Checkpoint:
         """Write a checkpoint, and remove those that are older than the newest `keep`.
@@ -140,7 +156,6 @@ class CheckpointFolder:
             bring_to_disk(path)
 
     def _move_to_its_name(self, folder: Path) -> Path:
-        """Give a finished checkpoint the number after the largest one."""
         while True:
             number = max(map(number_of, checkpoints_in(self.path)), default=0) + 1
             path = self.path / f"checkpoint-{number:06d}"
@@ -156,3 +171,26 @@ class CheckpointFolder:
                 remove_folder(path)
             except OSError as error:
                 logger.warning("cannot remove the old checkpoint %s: %s", path, error.strerror or error)
+
+
+def _take(lock: int, folder: Path) -> None:
+    try:
+        lock_file(lock)
+    except OSError as error:
+        if error.errno in _TAKEN:
+            raise FolderInUseError(
+                f"checkpoint_dir {str(folder)!r} is in use by another training; wait until that has ended, or name "
+                "another folder"
+            ) from None
+        logger.warning("%s cannot be locked (%s): let no other training use it", folder, error.strerror or error)
+
+
+def _release_in_child() -> None:
+    """Close the locks of the parent process, which a forked process would still hold after the parent has ended."""
+    for lock in _HELD:
+        with contextlib.suppress(OSError):
+            os.close(lock)
+    _HELD.clear()
+
+
+call_after_fork(_release_in_child)

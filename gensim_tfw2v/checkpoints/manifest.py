@@ -1,6 +1,6 @@
 """``manifest.json``: what a checkpoint holds, under a checksum of its own; and ``notes.json``, in the same format.
 
-Both are JSON files of this format. The checksum is checked before anything else in a file is read.
+The checksum is checked before anything else in a file is read.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gensim_tfw2v.checkpoints.array_file import ArrayLayout
-from gensim_tfw2v.checkpoints.arrays import shown
+from gensim_tfw2v.checkpoints.arrays import ArrayLayout, shown
 from gensim_tfw2v.checkpoints.errors import CheckpointError, damaged, reading
 from gensim_tfw2v.files.checked_json import checksum_in, with_checksum
 
@@ -47,7 +46,10 @@ def read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST_FILE
     fields = _read(path)
     try:
-        arrays = {name: _layout(name, found) for name, found in fields["arrays"].items()}
+        for name, found in fields["arrays"].items():
+            if found["file"] != array_file(name):
+                raise ValueError(f"the file of array {name!r} has the name {shown(found['file'])}")
+        arrays = {name: ArrayLayout.from_json(found) for name, found in fields["arrays"].items()}
         return Manifest(_checked_content(fields["content"]), arrays)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise damaged(path, f"{type(error).__name__}: {error}") from None
@@ -96,8 +98,7 @@ def _check_keys(value: Any) -> None:
                 raise TypeError(f"the key {shown(key)} is no text")
     if isinstance(value, (dict, list, tuple)):
         for part in value.values() if isinstance(value, dict) else value:
-            if isinstance(part, (dict, list, tuple)):
-                _check_keys(part)
+            _check_keys(part)
 
 
 def _text(name: str, fields: dict[str, Any]) -> bytes:
@@ -124,9 +125,3 @@ def _read(path: Path) -> dict[str, Any]:
         )
     assert isinstance(fields, dict)
     return fields
-
-
-def _layout(name: str, fields: dict[str, Any]) -> ArrayLayout:
-    if fields["file"] != array_file(name):
-        raise ValueError(f"the file of array {name!r} has the name {shown(fields['file'])}")
-    return ArrayLayout.from_json(fields)

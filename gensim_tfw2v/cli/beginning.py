@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gensim_tfw2v.checkpoints.checkpoint import Checkpoint, absolute, is_checkpoint
-from gensim_tfw2v.checkpoints.errors import CheckpointError
+from gensim_tfw2v.checkpoints.errors import CheckpointError, FolderInUseError
 from gensim_tfw2v.checkpoints.folder import CheckpointFolder
-from gensim_tfw2v.checkpoints.lock import FolderInUseError
 from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.cli.train_arguments import OF_MODEL
 from gensim_tfw2v.model.arguments import is_left_open

@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _drain(arguments: argparse.Namespace) -> None:
-    from gensim_tfw2v.cluster.draining import drain
+    from gensim_tfw2v.cluster.notices import drain
 
     if arguments.worker is None:
         raise CommandError("drain needs the address of a worker: tfw2v cluster drain HOST:PORT")
@@ -92,7 +92,7 @@ def _status(arguments: argparse.Namespace) -> None:
     failure = f"no answer from {', '.join(sorted(silent))}" if silent else ""
     if not silent:  # TensorFlow connects to all tasks of a cluster or to none
         from gensim_tfw2v.cluster.connection import connect
-        from gensim_tfw2v.cluster.descriptions import check_versions
+        from gensim_tfw2v.cluster.task import check_versions
 
         try:
             described = connect(addresses, any_version=True, allow_network=arguments.allow_network).describe_all()

@@ -32,9 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Write the folder and print a summary."""
-    from gensim_tfw2v.files.pgvector import check_table, export_pgvector
+    from gensim_tfw2v.files.databases import check_table, export_pgvector, export_qdrant
     from gensim_tfw2v.files.pretrained import export_pretrained
-    from gensim_tfw2v.files.qdrant import export_qdrant
 
     for name, target in {"lowercase": "hub", **dict.fromkeys(_OF_CARD, "hub"), "table": "pgvector"}.items():
         if getattr(arguments, name) not in (None, False) and arguments.target != target:

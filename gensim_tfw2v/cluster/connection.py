@@ -15,17 +15,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gensim_tfw2v.cluster import remote_functions
-from gensim_tfw2v.cluster.attendance import Attendance
 from gensim_tfw2v.cluster.cutting import can_cut, cut_hanging
-from gensim_tfw2v.cluster.descriptions import checked_cores, description_in
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.exposure import check_allowed
 from gensim_tfw2v.cluster.health import answers, await_answers, hangs, wait_while_answering
-from gensim_tfw2v.cluster.membership import addresses_in, connect_to, current_definition
 from gensim_tfw2v.cluster.specification import JOBS, VACANT, Addresses, addresses_of, named_tasks
-from gensim_tfw2v.cluster.strategy import strategy_for
-from gensim_tfw2v.cluster.task import DESCRIBE
-from gensim_tfw2v.cluster.worker_locks import WorkerLocks
+from gensim_tfw2v.cluster.strategy import addresses_in, connect_to, current_definition, strategy_for
+from gensim_tfw2v.cluster.task import DESCRIBE, checked_cores, description_in
+from gensim_tfw2v.cluster.worker_use import LeavingWorkers, WorkerLocks
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 logger = logging.getLogger(__name__)
@@ -58,7 +55,7 @@ class Connection:
     asked: Addresses = field(default_factory=dict)
     allow_network: bool = False
     worker_locks: WorkerLocks = field(default_factory=WorkerLocks)
-    attendance: Attendance = field(default_factory=Attendance)
+    attendance: LeavingWorkers = field(default_factory=LeavingWorkers)
     trainings: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)  # placements that are not closed yet
     described_cores: dict[str, int] = field(default_factory=dict)  # of tasks by "job number"
     described_steps: dict[str, Any] = field(default_factory=dict)  # of tasks that say which step they take
@@ -77,18 +74,11 @@ class Connection:
         """Return the addresses by job, without vacant workers."""
         return {job: [address for address in self.addresses[job] if address != VACANT] for job in JOBS}
 
-    def has_other_workers(self) -> bool:
-        """Return whether workers have joined, beside those that were asked for or in place of them."""
-        return self.known_addresses() != self.asked
-
     def share_present(self) -> float:
         """Return which share of the workers, vacant ones included, is there and not leaving."""
-        present = [
-            number
-            for number, address in enumerate(self.addresses["worker"])
-            if address != VACANT and not self.attendance.is_away(number)
-        ]
-        return len(present) / self.workers
+        addresses = self.addresses["worker"]
+        there = [address != VACANT and not self.attendance.is_away(number) for number, address in enumerate(addresses)]
+        return sum(there) / self.workers
 
     def cores(self, most: int | None = None) -> list[int]:
         """Return how many cores of each worker train a block, if at most `most` may; 1 where that is not known.
@@ -109,13 +99,11 @@ class Connection:
         """Return the description that a task gives of itself."""
         tf = load_tensorflow()
         address = self.addresses[job][task]
-        name = f"{job} {task} at {address}"
-
-        def ask() -> bytes:
-            return remote_functions.ask(device(job, task), DESCRIBE, [])
-
+        name, own = f"{job} {task} at {address}", {f"{job} {task}": address}
         try:
-            answer = wait_while_answering(ask, {f"{job} {task}": address}, _ANSWER_SECONDS)
+            answer = wait_while_answering(
+                lambda: remote_functions.ask(device(job, task), DESCRIBE, []), own, _ANSWER_SECONDS
+            )
         except (tf.errors.OpError, KeyError) as error:
             if remote_functions.is_missing_function(error):
                 raise ClusterError(
@@ -129,11 +117,8 @@ class Connection:
 
     def describe_all(self, *jobs: str) -> dict[str, dict[str, Any]]:
         """Return the descriptions of the tasks of some jobs, or of all tasks, by "job number"."""
-        return {
-            f"{job} {task}": self.describe(job, task)
-            for job in jobs or JOBS
-            for task in range(len(self.addresses[job]))
-        }
+        chosen = jobs or JOBS
+        return {f"{job} {task}": self.describe(job, task) for job in chosen for task in range(len(self.addresses[job]))}
 
     def describe_answering_workers(self) -> dict[str, dict[str, Any]]:
         """Return the description of every worker that answers, by "job number"."""
@@ -151,15 +136,6 @@ class Connection:
     def tensorflow_names(self, job: str) -> dict[str, str]:
         """Return TensorFlow's names of the tasks of a job by "job number"."""
         return {name: task_name(*name.split()) for name in self.tasks(job)}
-
-    def first_server(self) -> dict[str, str]:
-        """Return the address of the first server by "job number"."""
-        return {"ps 0": self.addresses["ps"][0]}
-
-    def connected_tasks(self) -> dict[str, str]:
-        """Return the addresses of the tasks that TensorFlow is connected to, by "job number"."""
-        connected = addresses_in(current_definition())
-        return {name: address for name, address in self.tasks(*JOBS).items() if address in connected}
 
     def revive_servers(self) -> dict[str, dict[str, Any]]:
         """Connect restarted servers again, and return every server's description; all servers must answer."""
@@ -273,8 +249,8 @@ def connect(
     addresses = addresses_of(cluster)
     check_allowed(named_tasks(addresses, JOBS), allow_network)
     with _lock:
-        is_other = _current is None or _current.asked != addresses
-        if _current is None or is_other or (_current.has_other_workers() and not with_joined):
+        is_joined = _current is not None and _current.known_addresses() != addresses
+        if _current is None or _current.asked != addresses or (is_joined and not with_joined):
             load_tensorflow()  # takes seconds: tasks are checked after it
             await_answers(named_tasks(addresses, JOBS), _START_SECONDS)
             with contextlib.nullcontext() if _current is None else _current.without_calls():
@@ -339,12 +315,13 @@ def sending_graphs() -> Iterator[None]:
 def _leave_out_hanging(connection: Connection) -> None:
     """Return once no connected task hangs; raise ClusterError that names those that hang for too long."""
     deadline = time.monotonic() + _ANSWER_SECONDS
-    while hanging := [
-        f"{name} at {address}" for name, address in connection.connected_tasks().items() if hangs(address)
-    ]:
-        if connection.refresh():
-            continue
-        if time.monotonic() > deadline:
+    while True:
+        connected = addresses_in(current_definition())
+        tasks = connection.tasks(*JOBS).items()
+        hanging = [f"{name} at {address}" for name, address in tasks if address in connected and hangs(address)]
+        if not hanging:
+            return
+        if not connection.refresh() and time.monotonic() > deadline:
             raise ClusterError(
                 f"no answer from {', '.join(hanging)}, which must receive the graphs of this training; "
                 "end it, start it again, or train over a cluster without it"
@@ -371,12 +348,5 @@ def disconnect(addresses: Addresses) -> None:
 @atexit.register
 def _leave_lost_tasks() -> None:
     """Disconnect from a cluster that has lost a task, before Python deletes its graphs."""
-    if _current is None:
-        return
-    is_lost = False
-    for address in _current.tasks(*JOBS).values():
-        if hangs(address):
-            return
-        is_lost = is_lost or not answers(address)
-    if is_lost:
+    if _current is not None and not all(map(answers, _current.tasks(*JOBS).values())):
         _current.leave(seconds=0.0)

@@ -11,7 +11,7 @@ from typing import Any
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.interfaces import LOOPBACK, host_of, interface_of, is_loopback, is_name
 from gensim_tfw2v.cluster.listening import restrict, why_not
-from gensim_tfw2v.cluster.specification import addresses_of, port_of
+from gensim_tfw2v.cluster.specification import JOBS, addresses_of, named_tasks, port_of
 from gensim_tfw2v.runtime.system import why_no_cluster
 
 logger = logging.getLogger(__name__)
@@ -79,9 +79,7 @@ def exposure_of(task: str, address: str, allow_network: bool, insecure: bool) ->
 
 def check_cluster(cluster: Any, allow_network: bool) -> None:
     """Raise TypeError or ValueError if this is no cluster, ClusterError if it is on a network and none is allowed."""
-    by_job = addresses_of(cluster)
-    tasks = {f"{job} {task}": address for job, addresses in by_job.items() for task, address in enumerate(addresses)}
-    check_allowed(tasks, allow_network)
+    check_allowed(named_tasks(addresses_of(cluster), JOBS), allow_network)
 
 
 def check_allowed(tasks: Mapping[str, str], allow_network: bool) -> None:

@@ -12,10 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from queue import SimpleQueue
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from gensim_tfw2v.cluster.errors import ClusterError
-from gensim_tfw2v.cluster.specification import VACANT
+from gensim_tfw2v.cluster.interfaces import host_of
+from gensim_tfw2v.cluster.specification import VACANT, port_of
 from gensim_tfw2v.runtime.system import call_after_fork
 
 _Result = TypeVar("_Result")
@@ -27,6 +28,9 @@ _SILENT_LOOKS = 2  # checks in a row without an answer, after which a task count
 _GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _FRAME_HEAD_BYTES = 9
 _TYPE_BYTE, _SETTINGS = 3, 4  # place of a frame's type; type of the first frame of every HTTP/2 server
+_Call = tuple[Future[Any], Callable[[], Any]]
+_idle: deque[SimpleQueue[_Call]] = deque()  # of threads that have no call
+call_after_fork(_idle.clear)  # a forked process has no other threads
 
 
 def answers(address: str, seconds: float = _ANSWER_SECONDS) -> bool:
@@ -54,9 +58,8 @@ def hangs(address: str) -> bool:
 
 
 def _is_greeted(address: str, seconds: float) -> bool:
-    host, _, port = address.rpartition(":")
     head = b""
-    with socket.create_connection((host.strip("[]"), int(port)), timeout=seconds) as connection:
+    with socket.create_connection((host_of(address), port_of(address)), timeout=seconds) as connection:
         connection.sendall(_GREETING)
         while len(head) < _FRAME_HEAD_BYTES and (more := connection.recv(_FRAME_HEAD_BYTES - len(head))):
             head += more
@@ -121,7 +124,7 @@ def wait_while_answering(function: Callable[[], _Result], tasks: Mapping[str, st
     then keeps running.
     """
     result: Future[_Result] = Future()
-    _CallThread.idle().take(result, function)
+    _call_in_thread(result, function)
     last_answer = time.monotonic()
     while True:
         with contextlib.suppress(FutureTimeout):
@@ -134,34 +137,20 @@ def wait_while_answering(function: Callable[[], _Result], tasks: Mapping[str, st
             raise ClusterError(f"no answer for {seconds:.0f} s from {', '.join(silent)}")
 
 
-class _CallThread:
-    """A thread for one call at a time. It is reused, because each thread's allocator keeps some memory of its own."""
-
-    _idle: ClassVar[deque[_CallThread]] = deque()
-
-    def __init__(self) -> None:
-        self._calls: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()
-        threading.Thread(target=self._run, name="tfw2v-cluster-call", daemon=True).start()
-
-    @classmethod
-    def idle(cls) -> _CallThread:
-        """Return a thread that has no call."""
-        try:
-            return cls._idle.pop()
-        except IndexError:
-            return cls()
-
-    def take(self, result: Future[Any], function: Callable[[], Any]) -> None:
-        """Have the thread call a function, and set the result."""
-        self._calls.put((result, function))
-
-    def _run(self) -> None:
-        while True:
-            _fulfil(*self._calls.get())
-            self._idle.append(self)
+def _call_in_thread(result: Future[_Result], function: Callable[[], _Result]) -> None:
+    """Have a thread set the result. It is reused, because each thread's allocator keeps some memory of its own."""
+    try:
+        calls = _idle.pop()
+    except IndexError:
+        calls = SimpleQueue()
+        threading.Thread(target=_serve_calls, args=[calls], name="tfw2v-cluster-call", daemon=True).start()
+    calls.put((result, function))
 
 
-call_after_fork(_CallThread._idle.clear)  # a forked process has no other threads
+def _serve_calls(calls: SimpleQueue[_Call]) -> None:
+    while True:
+        _fulfil(*calls.get())
+        _idle.append(calls)
 
 
 def _fulfil(result: Future[_Result], function: Callable[[], _Result]) -> None:

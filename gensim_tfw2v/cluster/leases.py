@@ -1,15 +1,21 @@
-"""Names of leases on servers' tables, which show another coordinator whose lease it is."""
+"""Leases on servers' tables: names that show another coordinator whose they are, and renewal while nobody trains."""
 
 from __future__ import annotations
 
 import functools
+import logging
 import os
 import platform
 import re
 import secrets
+import threading
+from collections.abc import Callable
 
 from gensim_tfw2v.runtime.processes import is_running, machine_name
 
+logger = logging.getLogger(__name__)
+
+_SECONDS_BETWEEN_RENEWALS = 60.0
 _NAME = re.compile(r".*/(?P<machine>[^/]*)/(?P<process>[1-9][0-9]{0,8})/(?P<token>[^/]*)/[^/]*", re.DOTALL)
 
 
@@ -35,3 +41,26 @@ def is_ours(lease: str) -> bool:
 def _token(process: int) -> str:
     """Return a random name of this process. Later processes with its number have other names, as has a forked child."""
     return secrets.token_hex(8)
+
+
+class Keepalive:
+    """Calls `renew` every minute in a thread of its own, until `end` is called.
+
+    Others may free the tables of a lease that has run out.
+    """
+
+    def __init__(self, renew: Callable[[], None]) -> None:
+        self._ended = threading.Event()
+        threading.Thread(target=_repeat, args=(renew, self._ended), name="tfw2v-keepalive", daemon=True).start()
+
+    def end(self) -> None:
+        """Stop renewing."""
+        self._ended.set()
+
+
+def _repeat(renew: Callable[[], None], ended: threading.Event) -> None:
+    while not ended.wait(_SECONDS_BETWEEN_RENEWALS):
+        try:
+            renew()
+        except Exception as error:  # calls that need a lost server's rows report the loss
+            logger.debug("the servers do not answer: %s", error)

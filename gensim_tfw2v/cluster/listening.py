@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 import socket
-import stat
 import time
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.interfaces import LOOPBACK, LOOPBACK_ADDRESS, ip_address
-from gensim_tfw2v.runtime.system import PROC, bind_to_interface, bound_interface, can_bind_to_interface, open_files
+from gensim_tfw2v.runtime.system import PROC, bind_to_interface, bound_interface, can_bind_to_interface, open_sockets
 
 _TABLES = (PROC / "self/net/tcp", PROC / "self/net/tcp6")
 # The kernel's numbers of the states of a socket.
@@ -26,9 +24,7 @@ _HANDSHAKE_SECONDS = 90.0  # Linux gives a handshake up after 63 s
 _SECONDS_BETWEEN_LOOKS = 0.01
 
 
-class _Connection(NamedTuple):
-    """One line of the kernel's tables of TCP sockets."""
-
+class _Connection(NamedTuple):  # one line of the kernel's tables of TCP sockets
     port: int
     peer: str
     state: str
@@ -105,7 +101,6 @@ def _end_earlier_connections(listening: list[socket.socket], ports: Collection[i
 
 
 def _handshakes(ports: Collection[int]) -> set[tuple[int, str]]:
-    """Return port and peer of every connection whose handshake is not finished."""
     return {(found.port, found.peer) for found in _connections(ports) if found.state == _HANDSHAKE}
 
 
@@ -128,8 +123,9 @@ def _end_strangers(ports: Collection[int], interface: str) -> int:
     for one in _own_sockets(ports):
         with one, contextlib.suppress(OSError):  # it may end meanwhile
             # A connection is bound as the listening socket was when the connection began.
-            is_allowed = bound_interface(one) == interface or (interface == LOOPBACK and _is_from_loopback(one))
-            if is_allowed or _is_listening(one):
+            if bound_interface(one) == interface or _is_listening(one):
+                continue
+            if interface == LOOPBACK and ip_address(one.getpeername()[0]).is_loopback:
                 continue
             one.shutdown(socket.SHUT_RDWR)
             count += 1
@@ -139,25 +135,10 @@ def _end_strangers(ports: Collection[int], interface: str) -> int:
 def _own_sockets(ports: Collection[int]) -> Iterator[socket.socket]:
     """Yield a duplicate of each TCP socket of this process at these ports that it has not ended."""
     states = _OPEN, _ENDED_BY_PEER, _LISTENING
-    inodes = {found.inode for found in _connections(ports) if found.state in states}
-    for number, inode in open_files():
-        if inode not in inodes:
-            continue
-        with contextlib.suppress(OSError):  # closed meanwhile
-            duplicate = os.dup(number)
-            try:
-                found = os.fstat(duplicate)  # the number may have got another file meanwhile
-                if not stat.S_ISSOCK(found.st_mode) or found.st_ino not in inodes:
-                    raise OSError("another file")
-                one = socket.socket(fileno=duplicate)
-            except OSError:
-                os.close(duplicate)
-                raise
-            yield one
+    return open_sockets({found.inode for found in _connections(ports) if found.state in states})
 
 
 def _connections(ports: Collection[int]) -> Iterator[_Connection]:
-    """Yield the lines of the kernel's tables that have these local ports."""
     for table in _TABLES:
         if not table.exists():  # a kernel without IPv6
             continue
@@ -170,7 +151,3 @@ def _connections(ports: Collection[int]) -> Iterator[_Connection]:
 
 def _is_listening(one: socket.socket) -> bool:
     return bool(one.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))
-
-
-def _is_from_loopback(one: socket.socket) -> bool:
-    return ip_address(one.getpeername()[0]).is_loopback

@@ -15,12 +15,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gensim_tfw2v.cluster.connection import disconnect
+from gensim_tfw2v.cluster.cutting import kill_after
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.exposure import check_system, warn_if_open
 from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.cluster.interfaces import LOOPBACK_ADDRESS
 from gensim_tfw2v.cluster.specification import Addresses, DescribedTasks
-from gensim_tfw2v.cluster.watchdog import kill_after
 from gensim_tfw2v.runtime.processes import is_running, machine_name
 from gensim_tfw2v.runtime.tensorflow import environment_for_tasks
 

@@ -50,19 +50,20 @@ class NoticeReader:
 
     def _read(self, answers: Answers | None) -> Mapping[str, str] | None:
         """Send answers, and return all workers' wishes by address; None if the server does not answer."""
+
+        def read() -> Mapping[str, str]:
+            sent = remote_functions.local(json.dumps(answers))
+            wishes: Mapping[str, str] = json.loads(remote_functions.ask(device("ps", 0), READ, [sent]))
+            return wishes
+
         connection = self._connection
+        first_server = {"ps 0": connection.addresses["ps"][0]}
         try:
             with connection.worker_locks.hold_servers():
-                return wait_while_answering(lambda: _read(answers), connection.first_server(), _CALL_SECONDS)
+                return wait_while_answering(read, first_server, _CALL_SECONDS)
         except (load_tensorflow().errors.OpError, ClusterError, ValueError) as error:
             logger.debug("the first server does not show its notices: %s", error)  # calls of the training find the loss
             return None
-
-
-def _read(answers: Answers | None) -> Mapping[str, str]:
-    sent = remote_functions.local(json.dumps(answers))
-    wishes: Mapping[str, str] = json.loads(remote_functions.ask(device("ps", 0), READ, [sent]))
-    return wishes
 
 
 def answer_wishes(connection: Connection, wishes: Mapping[str, str]) -> Answers:

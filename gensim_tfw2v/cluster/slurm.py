@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.interfaces import LOOPBACK_ADDRESS, MOST_PORT
@@ -75,9 +75,16 @@ def expand_node_list(text: str) -> list[str]:
 
     A name may have several brackets; the last one counts fastest. Numbers keep their leading zeros.
     """
-    names = [name for part in _divided(text) for name in _expanded(part, text)]
-    if not all(names):
-        raise _bad_node_list(text)
+    names = []
+    try:
+        for part in re.split(r",(?![^\[]*\])", text):  # commas that are in no brackets
+            pieces = _IN_BRACKETS.split(part.strip())  # fixed text and the contents of brackets in turn
+            choices = [[piece] if place % 2 == 0 else _numbers(piece) for place, piece in enumerate(pieces)]
+            names += ["".join(name) for name in itertools.product(*choices)]
+        if not all(names) or any("[" in name or "]" in name for name in names):
+            raise ValueError("a bracket that is not closed, or no name")
+    except ValueError:
+        raise ValueError(f"SLURM_JOB_NODELIST={text!r} is no list of nodes such as 'node[01-03,7],login1'") from None
     return names
 
 
@@ -92,35 +99,16 @@ def expand_task_counts(text: str) -> list[int]:
     return counts
 
 
-def _divided(text: str) -> Iterator[str]:
-    """Yield the parts of a list between commas that are in no brackets."""
-    return (part.strip() for part in re.split(r",(?![^\[]*\])", text))
-
-
-def _expanded(part: str, text: str) -> list[str]:
-    """Return the names that one part of a list stands for."""
-    # Fixed text and the contents of brackets in turn.
-    pieces = _IN_BRACKETS.split(part)
-    if any("[" in piece or "]" in piece for piece in pieces):
-        raise _bad_node_list(text)
-    choices = [[piece] if place % 2 == 0 else _numbers(piece, text) for place, piece in enumerate(pieces)]
-    return ["".join(name) for name in itertools.product(*choices)]
-
-
-def _numbers(ranges: str, text: str) -> list[str]:
+def _numbers(ranges: str) -> list[str]:
     """Return the numbers in brackets, each as wide as the first one of its range."""
     numbers = []
     for one in ranges.split(","):
         found = _RANGE.fullmatch(one.strip())
         if found is None or int(found[2] or found[1]) < int(found[1]):
-            raise _bad_node_list(text)
+            raise ValueError(f"{one!r} is no range")
         first, last = found[1], found[2] or found[1]
         numbers += [str(number).zfill(len(first)) for number in range(int(first), int(last) + 1)]
     return numbers
-
-
-def _bad_node_list(text: str) -> ValueError:
-    return ValueError(f"SLURM_JOB_NODELIST={text!r} is no list of nodes such as 'node[01-03,7],login1'")
 
 
 def _nodes(environment: Mapping[str, str]) -> list[str]:
@@ -135,7 +123,6 @@ def _task_counts(environment: Mapping[str, str]) -> list[int]:
 
 
 def _first_port(environment: Mapping[str, str]) -> int:
-    """Return the port of the first task on each node."""
     if environment.get(PORT_VARIABLE):
         return _whole_number(environment, PORT_VARIABLE, "", least=1)
     job = _whole_number(environment, "SLURM_JOB_ID", "0")

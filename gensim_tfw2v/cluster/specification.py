@@ -10,7 +10,7 @@ from typing import Any
 
 from gensim_tfw2v.cluster import slurm
 from gensim_tfw2v.cluster.errors import ClusterError
-from gensim_tfw2v.cluster.interfaces import LOOPBACK_ADDRESS, MOST_PORT
+from gensim_tfw2v.cluster.interfaces import LOOPBACK_ADDRESS, MOST_PORT, host_of
 
 Addresses = dict[str, list[str]]
 JOBS = ("ps", "worker")
@@ -87,7 +87,11 @@ def read_file(path: Path) -> Addresses:
 def _jobs_of(cluster: Any) -> Mapping[str, Any]:
     """Return the tasks of each job in a description of a cluster, unchecked."""
     if is_in_environment(cluster):
-        return slurm.addresses_in_job() if cluster == OF_SLURM else _jobs_in_environment()
+        if cluster == OF_SLURM:
+            return slurm.addresses_in_job()
+        if not (text := os.environ.get("TF_CONFIG")):
+            raise ValueError("cluster is 'env', and the environment variable TF_CONFIG is not set")
+        return _jobs_in(text, "TF_CONFIG")
     found = resolver_of(cluster) or cluster
     if hasattr(found, "cluster_spec"):
         found = found.cluster_spec()
@@ -96,13 +100,6 @@ def _jobs_of(cluster: Any) -> Mapping[str, Any]:
     if not isinstance(found, Mapping):
         raise TypeError(f"cluster must be {_FORMS}, got {cluster!r}")
     return {str(job): found[job] for job in found}
-
-
-def _jobs_in_environment() -> Mapping[str, Any]:
-    text = os.environ.get("TF_CONFIG")
-    if not text:
-        raise ValueError("cluster is 'env', and the environment variable TF_CONFIG is not set")
-    return _jobs_in(text, "TF_CONFIG")
 
 
 def _jobs_in(text: str, origin: str) -> Mapping[str, Any]:
@@ -130,7 +127,7 @@ def _checked(jobs: Mapping[str, Any], origin: Any) -> Addresses:
 def _tasks_of(jobs: Mapping[str, Any], job: str) -> Any:
     """Return the tasks of a job: a list in their order, if the description is right."""
     tasks = jobs.get(job)
-    if isinstance(tasks, Mapping):  # TensorFlow's sparse form: {0: address, ...}
+    if isinstance(tasks, Mapping):  # TensorFlow's sparse form: {0: address, ...}, with numbers as text in JSON
         tasks = [tasks[number] for number in sorted(tasks, key=_task_number)]
     return tasks
 
@@ -138,16 +135,12 @@ def _tasks_of(jobs: Mapping[str, Any], job: str) -> Any:
 def check_addresses(addresses: Sequence[Any]) -> None:
     """Raise ValueError if an address is malformed, or given twice."""
     for address in addresses:
-        if not isinstance(address, str) or not _is_address(address):
+        host, _, port = address.rpartition(":") if isinstance(address, str) else ("", "", "")
+        if not host or not port.isascii() or not port.isdigit() or int(port) > MOST_PORT:
             raise ValueError(f"cluster: {address!r} is not an address of the form host:port")
     twice = next((address for address in addresses if addresses.count(address) > 1), None)
     if twice is not None:
         raise ValueError(f"cluster: {twice!r} cannot be the address of two tasks")
-
-
-def _is_address(text: str) -> bool:
-    host, _, port = text.rpartition(":")
-    return bool(host) and port.isascii() and port.isdigit() and int(port) <= MOST_PORT
 
 
 def named_tasks(addresses: Addresses, jobs: Sequence[str]) -> dict[str, str]:
@@ -167,14 +160,10 @@ def address_of(job: str, task: int, addresses: Mapping[str, Sequence[str]]) -> s
 
 def workers_beside(worker: int, addresses: Sequence[str]) -> int:
     """Return how many of the workers at these addresses have the host of this one, itself included."""
-    hosts = [_host_of(address) for address in addresses]
+    hosts = [host_of(address).lower() for address in addresses]
+    # The usual names of a machine's loopback are one host.
+    hosts = ["localhost" if host in (LOOPBACK_ADDRESS, "::1") else host for host in hosts]
     return hosts.count(hosts[worker])
-
-
-def _host_of(address: str) -> str:
-    """Return the host of an address of the form host:port; the usual names of a machine's loopback are one host."""
-    host = address.rpartition(":")[0].lower()
-    return "localhost" if host in (LOOPBACK_ADDRESS, "[::1]", "::1") else host
 
 
 def port_of(address: str) -> int:
@@ -183,7 +172,6 @@ def port_of(address: str) -> int:
 
 
 def _task_number(key: Any) -> int:
-    """Return the number that a task has in TensorFlow's sparse form, which is text in JSON."""
     try:
         return int(key)
     except (TypeError, ValueError):

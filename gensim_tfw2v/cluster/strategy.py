@@ -1,10 +1,12 @@
-"""The user's description of a cluster → TensorFlow's strategy, which connects this process to the tasks."""
+"""TensorFlow's connection to tasks: made by a strategy, and changed as tasks come and go."""
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Collection
 from typing import Any
 
+from gensim_tfw2v.cluster.cutting import cut_hanging
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.exposure import keep_to_this_machine
 from gensim_tfw2v.cluster.health import is_taken
@@ -16,8 +18,14 @@ from gensim_tfw2v.cluster.specification import (
     port_of,
     resolver_of,
 )
-from gensim_tfw2v.runtime.private_tensorflow import server_definition, server_definition_in_two_steps
+from gensim_tfw2v.runtime.private_tensorflow import (
+    server_definition,
+    server_definition_in_two_steps,
+    update_server_definition,
+)
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
+
+_PATIENT_SECONDS = 2.0  # time that a task may hang while TensorFlow waits for it
 
 
 def strategy_for(cluster: Any, addresses: Addresses) -> Any:
@@ -30,26 +38,14 @@ def strategy_for(cluster: Any, addresses: Addresses) -> Any:
     ports, strategy = own_port(), cluster
     try:
         if own_resolver is None or _connected_addresses() != addresses:
-            with server_definition_in_two_steps(_coordinator_alone, _keep_port_to_this_machine):
+            # The port is kept to this machine before TensorFlow connects to other tasks, which may take long.
+            with server_definition_in_two_steps(_coordinator_alone, lambda: keep_to_this_machine(own_port())):
                 strategy = _new_strategy(cluster if own_resolver is None else own_resolver, addresses)
     except tf.errors.OpError as error:
         tasks = [address for job in JOBS for address in addresses[job]]
         raise ClusterError(f"cannot connect to {', '.join(tasks)}: {brief(error)}") from error
     keep_to_this_machine(ports | own_port())  # if there are two ports, TensorFlow may listen at the former
     return strategy
-
-
-def _coordinator_alone(definition: Any) -> Any:
-    """Return a definition of tasks without those that this process is about to connect to."""
-    alone = copy.deepcopy(definition)
-    for job in [job for job in alone.cluster.job if job.name in JOBS]:
-        alone.cluster.job.remove(job)
-    return alone
-
-
-def _keep_port_to_this_machine() -> None:
-    """Keep the port to this machine before TensorFlow connects to other tasks, which may take long."""
-    keep_to_this_machine(own_port())
 
 
 def own_port() -> set[int]:
@@ -60,11 +56,60 @@ def own_port() -> set[int]:
     return {port_of(address) for address in own}
 
 
+def current_definition() -> Any:
+    """Return a copy of the definition of all tasks that TensorFlow is connected to."""
+    return copy.deepcopy(server_definition())
+
+
+def connect_to(definition: Any, silent: Collection[str]) -> None:
+    """Connect TensorFlow to a definition's tasks, also restarted ones, except to tasks at silent addresses.
+
+    No call may run meanwhile. TensorFlow asks all tasks that stay, creates what new and restarted ones lack, and
+    notifies those that leave. A task that is left out may be connected again later, with a new state. A task that has
+    the number of another one is connected once that one has been left out.
+    """
+    former = _addresses_by_task(current_definition())
+    moved = {
+        address for task, address in _addresses_by_task(definition).items() if former.get(task, address) != address
+    }
+    with cut_hanging(addresses_in(definition), _PATIENT_SECONDS):
+        if moved:
+            update_server_definition(_without(definition, {*silent, *moved}))
+        update_server_definition(_without(definition, silent))
+
+
+def addresses_in(definition: Any) -> list[str]:
+    """Return the addresses of a definition's tasks, the coordinator's left out."""
+    return list(_addresses_by_task(definition).values())
+
+
+def _without(definition: Any, addresses: Collection[str]) -> Any:
+    kept = copy.deepcopy(definition)
+    for job in kept.cluster.job:
+        if job.name in JOBS:
+            for task in [task for task, address in job.tasks.items() if address in addresses]:
+                del job.tasks[task]
+    for job in [job for job in kept.cluster.job if not job.tasks]:
+        kept.cluster.job.remove(job)
+    return kept
+
+
+def _coordinator_alone(definition: Any) -> Any:
+    return _without(definition, addresses_in(definition))
+
+
+def _addresses_by_task(definition: Any) -> dict[tuple[str, int], str]:
+    """Return addresses by job and number, the coordinator's left out."""
+    jobs = [job for job in definition.cluster.job if job.name in JOBS]
+    return {(job.name, task): job.tasks[task] for job in jobs for task in sorted(job.tasks)}
+
+
 def _connected_addresses() -> Addresses:
-    """Return the tasks that TensorFlow is connected to, by job."""
+    found: Addresses = {}
     definition = server_definition()
-    jobs = () if definition is None else definition.cluster.job
-    return {job.name: [job.tasks[task] for task in sorted(job.tasks)] for job in jobs if job.name in JOBS}
+    for (job, _), address in ({} if definition is None else _addresses_by_task(definition)).items():
+        found.setdefault(job, []).append(address)
+    return found
 
 
 def _new_strategy(cluster: Any, addresses: Addresses) -> Any:

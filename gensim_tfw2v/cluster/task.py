@@ -1,7 +1,8 @@
-"""Functions of every task that a coordinator calls by name: describe the task, and record leases on its tables."""
+"""What a coordinator asks of every task by name: its description, with metrics, and leases on its tables."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
@@ -13,10 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from gensim_tfw2v.cluster.errors import TaskError
+from gensim_tfw2v.cluster.errors import ClusterError, TaskError
 from gensim_tfw2v.cluster.remote_functions import register
-from gensim_tfw2v.cluster.task_metrics import own_metrics
+from gensim_tfw2v.runtime.system import PROC
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.version import __version__
 
@@ -24,6 +26,7 @@ DESCRIBE = "gensim_tfw2v.describe"
 OPEN_LEASE = "gensim_tfw2v.open_lease"
 RENEW_LEASE = "gensim_tfw2v.renew_lease"
 END_LEASE = "gensim_tfw2v.end_lease"
+METRIC_NAMES = ("cpu_seconds", "memory_bytes", "received_bytes", "sent_bytes")
 
 
 @dataclass
@@ -58,8 +61,7 @@ class Task:
             }
         return json.dumps(
             {
-                "package": __version__,
-                "tensorflow": load_tensorflow().__version__,
+                **versions(),
                 "python": platform.python_version(),
                 "host": platform.node(),
                 "process": os.getpid(),
@@ -96,17 +98,12 @@ class Task:
             self._leases.pop(text_of(name), None)
         return np.bool_(True)
 
-
-def register_task(task: Task) -> None:
-    """Let coordinators call the functions of this process's task by name."""
-    functions: dict[str, Callable[..., Any]] = {
-        DESCRIBE: task.describe,
-        OPEN_LEASE: task.open_lease,
-        RENEW_LEASE: task.renew_lease,
-        END_LEASE: task.end_lease,
-    }
-    for name, function in functions.items():
-        register(name, function)
+    def register(self) -> None:
+        """Let coordinators call these functions by name."""
+        register(DESCRIBE, self.describe)
+        register(OPEN_LEASE, self.open_lease)
+        register(RENEW_LEASE, self.renew_lease)
+        register(END_LEASE, self.end_lease)
 
 
 def key_of(lease: str) -> int:
@@ -121,3 +118,59 @@ def text_of(value: Any) -> str:
         return value.decode() if isinstance(value, bytes) else str(value)
     except UnicodeDecodeError:
         raise TaskError(f"a name arrived damaged: {value[:80]!r}") from None
+
+
+def description_in(answer: bytes, task: str) -> dict[str, Any]:
+    """Return the description that a task has sent; if it is none, raise a ClusterError that names the task."""
+    try:
+        found = json.loads(answer)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict) or not {"package", "tensorflow"} <= found.keys():
+        raise ClusterError(f"{task} does not answer as a task of this package does; start it with `tfw2v server`")
+    return found
+
+
+def checked_cores(described: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
+    """Return how many cores of each task train a block; raise ClusterError if a task has other versions than this one.
+
+    A worker on a server of the user's own may not say how many: it trains with one.
+    """
+    check_versions(described)
+    said = {name: found.get("cores") for name, found in described.items()}
+    return {name: cores if isinstance(cores, int) and cores > 0 else 1 for name, cores in said.items()}
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the package and of TensorFlow in this process."""
+    return {"package": __version__, "tensorflow": load_tensorflow().__version__}
+
+
+def check_versions(described: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raise ClusterError naming the tasks whose TensorFlow or package has another version than this process."""
+    own = versions()
+    wrong = [
+        f"{task} has {name} {found[name]}"
+        for task, found in described.items()
+        for name in own
+        if found[name] != own[name]
+    ]
+    if wrong:
+        raise ClusterError(
+            f"this process has gensim_tfw2v {own['package']} and tensorflow {own['tensorflow']}, but "
+            f"{', '.join(wrong)}; install the same versions everywhere"
+        )
+
+
+def own_metrics() -> npt.NDArray[np.float64]:
+    """Return the metrics of this process in the order of `METRIC_NAMES`.
+
+    Traffic is that of all network interfaces since they came up, loopback included: the kernel does not count it by
+    process.
+    """
+    memory = received = sent = 0
+    with contextlib.suppress(OSError):  # the system does not list them
+        memory = int((PROC / "self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        counts = [line.partition(":")[2].split() for line in (PROC / "net/dev").read_text().splitlines()[2:]]
+        received, sent = (sum(int(count[place]) for count in counts) for place in (0, 8))
+    return np.array([time.process_time(), memory, received, sent], dtype=np.float64)

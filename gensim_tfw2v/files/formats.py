@@ -26,6 +26,11 @@ class ModelFileError(ValueError):
     """A model file cannot be read or written. The message gives the reason in one line."""
 
 
+def reason_in(error: Exception) -> str:
+    """Return an error's message in one line, or its type if it has none."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
 def format_of(path: Path) -> str:
     """Return the format that a model file's suffix means; an unknown suffix means a whole gensim model."""
     name = path.name.lower()
@@ -36,13 +41,10 @@ def format_of(path: Path) -> str:
 
 def side_files(path: Path) -> list[Path]:
     """Return the files beside `path` that hold large arrays of the gensim model of that name."""
-    if not path.parent.is_dir():
-        return []
+    beside = path.parent.iterdir() if path.parent.is_dir() else ()
     length = len(path.name)
     return sorted(
-        file
-        for file in path.parent.iterdir()
-        if file.name.startswith(path.name) and _SIDE_FILE.fullmatch(file.name[length:])
+        file for file in beside if file.name.startswith(path.name) and _SIDE_FILE.fullmatch(file.name[length:])
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gensim_tfw2v.files.formats import COMPRESSED, ModelFileError, side_files, written_whole
+from gensim_tfw2v.files.formats import COMPRESSED, ModelFileError, reason_in, side_files, written_whole
 from gensim_tfw2v.files.whole_files import explain_missing
 
 # Bytes that hold the first line of any text format with vectors of some thousand numbers.
@@ -96,8 +96,7 @@ def read_vectors(path: Path, file_format: str | None = None) -> Any:
         raise
     except Exception as error:  # unpickling a damaged file can raise anything, and so can the result
         as_what = f" as {file_format}" if file_format else ""
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise ModelFileError(f"cannot read model {str(path)!r}{as_what}: {reason}") from error
+        raise ModelFileError(f"cannot read model {str(path)!r}{as_what}: {reason_in(error)}") from error
     if not words:
         raise ModelFileError(f"model {str(path)!r} holds no words")
     return vectors
@@ -156,7 +155,6 @@ def recognise_format(path: Path) -> str:
 
 
 def _is_text_vector(line: bytes, size: int) -> bool:
-    """Return whether a line is a word and `size` numbers."""
     fields = line.split()
     try:
         return len([float(field) for field in fields[1:]]) == size

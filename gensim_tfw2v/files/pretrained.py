@@ -70,7 +70,10 @@ def export_pretrained(
     FileExistsError
         If there is such a folder.
     """
-    words = _tokens(keyed_vectors.index_to_key)
+    words = as_texts(keyed_vectors.index_to_key)
+    check_undivided(words, "the word {!r} has white space, or is empty, and no text could have it as a word")
+    if UNKNOWN in words:
+        raise ValueError(f"the word {UNKNOWN!r} stands for unknown words there; leave it out of the vocabulary")
     numbers = int(keyed_vectors.vector_size)
     target = Path(os.path.abspath(folder))
     config = {
@@ -97,22 +100,10 @@ def export_pretrained(
     )
     with written_folder(target) as unfinished:
         _write_safetensors(unfinished / "model.safetensors", keyed_vectors.vectors)
-        for name, content in (
-            ("tokenizer.json", _tokenizer(words, lowercase)),
-            ("config.json", config),
-            ("modules.json", modules),
-        ):
-            (unfinished / name).write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+        contents = {"tokenizer": _tokenizer(words, lowercase), "config": config, "modules": modules}
+        for name, content in contents.items():
+            (unfinished / f"{name}.json").write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
         (unfinished / "README.md").write_text(card, encoding="utf-8")
-
-
-def _tokens(words: list[Any]) -> list[str]:
-    """Return words as texts; raise ValueError that names one that a text cannot have as a word."""
-    tokens = as_texts(words)
-    check_undivided(tokens, "the word {!r} has white space, or is empty, and no text could have it as a word")
-    if UNKNOWN in tokens:
-        raise ValueError(f"the word {UNKNOWN!r} stands for unknown words there; leave it out of the vocabulary")
-    return tokens
 
 
 def _tokenizer(words: list[str], lowercase: bool) -> dict[str, Any]:

@@ -6,16 +6,17 @@ import errno
 import os
 import zipfile
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gensim_tfw2v.files.formats import ModelFileError
+from gensim_tfw2v.files.formats import ModelFileError, reason_in
 from gensim_tfw2v.files.models import recognise_format
 
 _MOST_EXPANSION = 100  # a compressed file may expand to this many times its size: vectors shrink to a half or a quarter
 _PIECE_BYTES = 2**20
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
 def load_vectors_safely(path: str | os.PathLike[str]) -> Any:
@@ -50,20 +51,16 @@ def load_vectors_safely(path: str | os.PathLike[str]) -> Any:
     if not path.is_file():
         raise ModelFileError(f"vectors {str(path)!r} are not in a file")
     try:
-        vectors = _read_npz(path) if _is_archive(path) else _read_word2vec(path)
+        with path.open("rb") as file:
+            is_archive = file.read(4) == b"PK\x03\x04"
+        vectors = _read_npz(path) if is_archive else _read_word2vec(path)
     except ModelFileError:
         raise
     except Exception as error:  # a damaged archive can raise anything
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise ModelFileError(f"cannot read vectors {str(path)!r}: {reason}") from error
+        raise ModelFileError(f"cannot read vectors {str(path)!r}: {reason_in(error)}") from error
     if not len(vectors):
         raise ModelFileError(f"vectors {str(path)!r} hold no words")
     return vectors
-
-
-def _is_archive(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(4) == b"PK\x03\x04"
 
 
 def _read_word2vec(path: Path) -> Any:
@@ -134,7 +131,10 @@ def _read_array(archive: zipfile.ZipFile, name: str, path: Path, kind: str, most
     if size > most:
         raise ModelFileError(f"vectors {str(path)!r} expand to more than {_MOST_EXPANSION} times their size")
     with archive.open(name) as file:
-        shape, by_columns, dtype = _read_header(file)
+        version = np.lib.format.read_magic(file)
+        if version not in _HEADERS:
+            raise ValueError(f"version {version} of NumPy's format is unknown")
+        shape, by_columns, dtype = _HEADERS[version](file)
         if dtype.kind != kind or dtype.hasobject:
             raise ModelFileError(f"vectors {str(path)!r} have {name.removesuffix('.npy')} of type {dtype}")
         data = file.read()  # at most as many bytes as the archive says; zipfile compares the checksum at the end
@@ -142,13 +142,3 @@ def _read_array(archive: zipfile.ZipFile, name: str, path: Path, kind: str, most
     if expected != len(data):
         raise ModelFileError(f"vectors {str(path)!r} are damaged: {name} needs {expected:,} bytes, not {len(data):,}")
     return np.frombuffer(data, dtype).reshape(shape, order="F" if by_columns else "C")
-
-
-def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return an array's shape, whether it is written column by column, and its type."""
-    version = np.lib.format.read_magic(file)
-    if version == (1, 0):
-        return np.lib.format.read_array_header_1_0(file)
-    if version == (2, 0):
-        return np.lib.format.read_array_header_2_0(file)
-    raise ValueError(f"version {version} of NumPy's format is unknown")

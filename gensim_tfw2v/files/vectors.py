@@ -75,8 +75,6 @@ def _write_word2vec(keyed_vectors: Any, path: Path, binary: bool) -> None:
 def _write_keyed_vectors(keyed_vectors: Any, path: Path, name: str) -> None:
     """Write the same files as gensim's `save`, with the matrix in a separate file, and with the norms of the vectors.
 
-    The saved events have `name` for the file.
-
     Without stored norms, gensim computes all norms at the first search, which takes as much memory as the vectors.
     """
     matrix = keyed_vectors.vectors

@@ -57,7 +57,9 @@ def written_folder(path: Path) -> Iterator[Path]:
     unfinished = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=path.parent))
     try:
         yield unfinished
-        unfinished.chmod(0o777 & ~_umask())  # the usual permissions: other users may read it
+        mask = os.umask(0)
+        os.umask(mask)
+        unfinished.chmod(0o777 & ~mask)  # the usual permissions: other users may read it
         for file in sorted(unfinished.iterdir()):
             bring_to_disk(file)
         bring_to_disk(unfinished)
@@ -66,12 +68,6 @@ def written_folder(path: Path) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 @contextlib.contextmanager
@@ -193,7 +189,6 @@ def _place_of(path: Path) -> Path:
 
 
 def _keep_permissions(path: Path, unfinished: Path) -> None:
-    """Give a file the permissions of the one that it will replace."""
     with contextlib.suppress(OSError):  # there is none, or the file system has no permissions
         shutil.copymode(path, unfinished)
 

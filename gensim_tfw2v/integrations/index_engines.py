@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -12,24 +12,13 @@ from gensim_tfw2v.arrays import Float32Array, Int64Array
 from gensim_tfw2v.runtime.extras import MissingPackageError
 
 
-class OpenIndex(Protocol):
-    """An index of vectors of length 1, numbered from 0."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of vectors, and numbers of each."""
-
-    def write(self, path: Path) -> None:
-        """Write the index in the library's own format."""
-
-    def vector(self, number: int) -> Float32Array:
-        """Return one of the vectors."""
-
-    def search(self, query: Float32Array, count: int) -> tuple[Int64Array, Float32Array]:
-        """Return the numbers of the nearest vectors and their cosine similarities, the nearest first."""
-
-
 class _FaissIndex:
+    """An index of vectors of length 1, numbered from 0: the engines have the same methods.
+
+    `shape` is the number of vectors, and of numbers in each. `search` returns the numbers of the nearest vectors and
+    their cosine similarities, the nearest first.
+    """
+
     def __init__(self, index: Any) -> None:
         self._index = index
 
@@ -42,7 +31,7 @@ class _FaissIndex:
         return faiss
 
     @classmethod
-    def build(cls, unit: Float32Array) -> OpenIndex:
+    def build(cls, unit: Float32Array) -> _FaissIndex:
         library = cls.library()
         index = library.IndexHNSWFlat(unit.shape[1], tuning.INDEX_NEIGHBOURS, library.METRIC_INNER_PRODUCT)
         index.hnsw.efConstruction = tuning.INDEX_BUILD_CANDIDATES
@@ -51,7 +40,7 @@ class _FaissIndex:
         return cls(index)
 
     @classmethod
-    def read(cls, path: Path) -> OpenIndex:
+    def read(cls, path: Path) -> _FaissIndex:
         return cls(cls.library().read_index(str(path)))
 
     @property
@@ -85,7 +74,7 @@ class _UsearchIndex:
         return usearch.index
 
     @classmethod
-    def build(cls, unit: Float32Array) -> OpenIndex:
+    def build(cls, unit: Float32Array) -> _UsearchIndex:
         index = cls.library().Index(
             ndim=unit.shape[1],
             metric="cos",
@@ -97,7 +86,7 @@ class _UsearchIndex:
         return cls(index)
 
     @classmethod
-    def read(cls, path: Path) -> OpenIndex:
+    def read(cls, path: Path) -> _UsearchIndex:
         index = cls.library().Index.restore(str(path))
         if index is None:
             raise RuntimeError("it is no index")
@@ -119,6 +108,7 @@ class _UsearchIndex:
         return np.asarray(found.keys, np.int64), 1 - np.asarray(found.distances, np.float32)
 
 
+OpenIndex = _FaissIndex | _UsearchIndex
 _ENGINES: dict[str, type[_FaissIndex] | type[_UsearchIndex]] = {"faiss": _FaissIndex, "usearch": _UsearchIndex}
 
 

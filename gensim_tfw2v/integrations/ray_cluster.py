@@ -84,13 +84,12 @@ def ray_cluster(ps: int = 1, workers: int = 1, cores: int = 1, allow_network: bo
 
 
 def _started(ps: int, workers: int, cores: int, allow_network: bool) -> RayCluster:
-    """Return a cluster whose tasks have been started and may not answer yet."""
+    """Return a cluster whose tasks may not answer yet."""
     import ray
 
     needed = [1] * ps + [cores] * workers  # cores of each task, servers first
     group = _placed(needed, allow_network)
-    asked = [_in_bundle(_free_address, group, place, 0).remote(allow_network) for place in range(len(needed))]
-    found = ray.get(asked)
+    found = ray.get([_in_bundle(_free_address, group, place, 0).remote(allow_network) for place in range(len(needed))])
     addresses = {"ps": found[:ps], "worker": found[ps:]}
     actors = []
     for place, own_cores in enumerate(needed):
@@ -116,7 +115,6 @@ class _Task:
 
 
 def _free_address(allow_network: bool) -> str:
-    """Return an address of the machine that calls this, at which nobody listens."""
     import ray
 
     (address,) = free_addresses(1, ray.util.get_node_ip_address() if allow_network else LOOPBACK_ADDRESS)
@@ -124,7 +122,6 @@ def _free_address(allow_network: bool) -> str:
 
 
 def _placed(cores: list[int], allow_network: bool) -> Any:
-    """Return Ray's placement group with a bundle of so many cores for each task; raise ClusterError if none is free."""
     import ray
 
     # Every machine of Ray has a resource of its address.

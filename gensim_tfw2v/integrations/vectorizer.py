@@ -6,14 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from gensim_tfw2v.arrays import Float32Array
-from gensim_tfw2v.integrations.document_vectors import (
-    KnownWords,
-    common_direction,
-    sif_weights,
-    without_direction,
-)
 from gensim_tfw2v.runtime.extras import MissingPackageError
 from gensim_tfw2v.word2vec import TFWord2Vec
 
@@ -126,22 +121,34 @@ class Word2VecVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self._direction: Float32Array | None = None
         if self.weighting == "sif":
             counts = [self.wv_.get_vecattr(word, "count") for word in self.wv_.index_to_key]
-            self._weights = sif_weights(counts, self.sif_a)
-            self._direction = common_direction(self._means_of(documents))
+            shares = np.array(counts, np.float64) / sum(counts)
+            self._weights = (self.sif_a / (self.sif_a + shares)).astype(np.float32)  # by Arora, Liang and Ma (2017)
+            means = self._means_of(documents)
+            # The direction of length 1 in which the means have the largest mean square: eigenvalues rise.
+            self._direction = np.linalg.eigh(means.T.astype(np.float64) @ means)[1][:, -1].astype(np.float32)
 
     def _words_of(self, documents: Iterable[Any]) -> list[list[Any]]:
-        """Return the words of each document."""
         if isinstance(documents, str) or not hasattr(documents, "__iter__"):
             raise ValueError(f"X must be documents, each a list of words or a text, got {documents!r}")
         divide = self.tokenizer or _words_in
         return [list(divide(document)) for document in documents]
 
     def _means_of(self, documents: list[list[Any]]) -> Float32Array:
-        return KnownWords.of(documents, self.wv_.key_to_index).means(self.wv_.vectors, self._weights)
+        """Return the mean of the vectors of each document's known words, times their weights; 0 where there is none."""
+        ids: list[int] = []
+        ends = [0]  # how many of them are in each document and in those before it
+        for document in documents:
+            ids += [found for found in map(self.wv_.key_to_index.get, document) if found is not None]
+            ends.append(len(ids))
+        values = np.ones(len(ids), np.float32) if self._weights is None else self._weights[np.array(ids, np.int32)]
+        known = (values, np.array(ids, np.int32), np.array(ends, np.int64))
+        sums = csr_matrix(known, shape=(len(documents), len(self.wv_.vectors))) @ self.wv_.vectors
+        means: Float32Array = (sums / np.maximum(np.diff(ends), 1)[:, None]).astype(np.float32)
+        return means
 
     def _vectors_of(self, documents: list[list[Any]]) -> Float32Array:
         means = self._means_of(documents)
-        return means if self._direction is None else without_direction(means, self._direction)
+        return means if self._direction is None else means - np.outer(means @ self._direction, self._direction)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,11 +11,10 @@ from typing import Any, NoReturn
 from gensim_tfw2v.cluster.errors import ClusterError, TaskError, brief
 from gensim_tfw2v.cluster.exposure import exposure_of
 from gensim_tfw2v.cluster.health import is_taken
-from gensim_tfw2v.cluster.notices import Notices, register_notices
+from gensim_tfw2v.cluster.notices import ASK_TO_LEAVE, Notices, WorkerNotices
 from gensim_tfw2v.cluster.remote_functions import register
 from gensim_tfw2v.cluster.specification import address_of, port_of, workers_beside
-from gensim_tfw2v.cluster.task import Task, register_task
-from gensim_tfw2v.cluster.worker_notices import ASK_TO_LEAVE, WorkerNotices
+from gensim_tfw2v.cluster.task import Task
 from gensim_tfw2v.placement.tasks.block_factory import REGISTER_MODEL, BlockFactory
 from gensim_tfw2v.placement.tasks.block_kind import BlockKind
 from gensim_tfw2v.placement.tasks.encoding_processes import ENCODE, EncodingProcesses
@@ -41,8 +40,8 @@ def register_functions(cores: int = 1) -> None:
         raise ValueError(f"a worker trains with at least one core, got cores={cores!r}")
     load_kernel()  # the graphs that come here consist of its operations
     factory = BlockFactory(cores)
-    register_task(Task(factory.details))
-    register_notices(Notices(factory.details))
+    Task(factory.details).register()
+    Notices(factory.details).register()
     register(REGISTER_MODEL, factory.register_model)
     register(ENCODE, EncodingProcesses().answer)
     for kind in _block_kinds():

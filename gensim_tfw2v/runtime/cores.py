@@ -26,7 +26,7 @@ def _quotas(system: Path) -> Iterator[float]:
     """Yield the limit, in cores, of each control group that this process belongs to and that has one."""
     for hierarchy, group in _groups(system):
         # A container often sees its own group as the root, whatever path /proc names.
-        for path in [hierarchy, *(hierarchy / parent for parent in _with_parents(group))]:
+        for path in (hierarchy, hierarchy / group, *(hierarchy / parent for parent in group.parents)):
             quota = _quota_of(path)
             if quota is not None:
                 yield quota
@@ -50,19 +50,11 @@ def _groups(system: Path) -> Iterator[tuple[Path, PurePosixPath]]:
             yield mounted / _CPU, path
 
 
-def _with_parents(group: PurePosixPath) -> list[PurePosixPath]:
-    return [group, *group.parents]
-
-
 def _quota_of(group: Path) -> float | None:
-    """Return how many cores a group may use, None if it has no limit."""
     try:
-        if (both := group / "cpu.max").exists():
-            quota, period = both.read_text(encoding="utf-8").split()
-        else:
-            quota, period = (
-                (group / name).read_text(encoding="utf-8").strip() for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us")
-            )
+        both = group / "cpu.max"
+        files = [both] if both.exists() else [group / "cpu.cfs_quota_us", group / "cpu.cfs_period_us"]
+        quota, period = " ".join(file.read_text(encoding="utf-8") for file in files).split()
         if quota == _UNLIMITED or int(quota) <= 0 or int(period) <= 0:
             return None
         return int(quota) / int(period)

@@ -9,7 +9,8 @@ import contextlib
 import errno
 import os
 import socket
-from collections.abc import Callable, Iterator
+import stat
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -94,8 +95,22 @@ def lists_open_files() -> bool:
     return _OWN_FILES.exists()
 
 
-def open_files() -> Iterator[tuple[int, int]]:
-    """Yield descriptor and inode of each file that this process has open, nothing where none are listed."""
+def open_sockets(inodes: Container[int] | None = None) -> Iterator[socket.socket]:
+    """Yield a duplicate of each socket that this process has open, or of those with these inodes.
+
+    The caller closes the duplicates. Nothing is yielded where the system lists no open files.
+    """
     for name in os.listdir(_OWN_FILES) if lists_open_files() else []:
-        with contextlib.suppress(OSError):  # closed meanwhile
-            yield int(name), os.stat(_OWN_FILES / name).st_ino
+        with contextlib.suppress(OSError):  # closed meanwhile, or no socket
+            if inodes is not None and os.stat(_OWN_FILES / name).st_ino not in inodes:
+                continue
+            duplicate = os.dup(int(name))
+            try:
+                found = os.fstat(duplicate)  # the number may have got another file meanwhile
+                if not stat.S_ISSOCK(found.st_mode) or (inodes is not None and found.st_ino not in inodes):
+                    raise OSError("another file")
+                one = socket.socket(fileno=duplicate)
+            except OSError:
+                os.close(duplicate)
+                raise
+            yield one

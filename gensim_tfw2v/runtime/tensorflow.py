@@ -20,8 +20,6 @@ from gensim_tfw2v.runtime.system import call_before_fork
 
 logger = logging.getLogger(__name__)
 
-_ALLOCATOR, _ONEDNN = "TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "TF_ENABLE_ONEDNN_OPTS"
-_GROWTH = "TF_FORCE_GPU_ALLOW_GROWTH"
 _CHOSEN_HERE: set[str] = set()  # environment variables that this module set
 _LOADING = threading.Lock()
 
@@ -165,36 +163,18 @@ def check_runs_at_once() -> None:
 
 
 def _choose_for_import() -> None:
-    """Set what TensorFlow reads when it is imported."""
-    _choose_allocator()
-    _choose_products()
-    _choose(_GROWTH, "true")  # otherwise TensorFlow takes nearly all memory of every GPU when it starts
-
-
-def _choose_allocator() -> None:
-    """Make TensorFlow take memory from the C library, unless the user has chosen an allocator.
-
-    oneDNN's allocator has one pool for all threads. It gives memory that one step freed to a step on another core,
-    which then fetches it from the first core's cache. If the cores share no cache, two steps side by side take twice
-    their time (``benchmarks/allocators.py``). The C library keeps memory freed by different threads apart.
-    """
-    _choose(_ALLOCATOR, "1")
-
-
-def _choose_products() -> None:
-    """Make TensorFlow multiply matrices with oneDNN, unless the user has chosen.
-
-    TensorFlow itself uses oneDNN only on processors with instructions for neural networks. With AVX2 alone, oneDNN
-    already multiplies small matrices several times as fast as Eigen (``benchmarks/profile_step.py``).
-    """
+    """Set what TensorFlow reads when it is imported and the user has not chosen; not for tasks of this process."""
+    # oneDNN's allocator has one pool for all threads. It gives memory that one step freed to a step on another core,
+    # which then fetches it from the first core's cache. If the cores share no cache, two steps side by side take twice
+    # their time (``benchmarks/allocators.py``). The C library keeps memory freed by different threads apart.
+    chosen = {"TF_ONEDNN_USE_SYSTEM_ALLOCATOR": "1"}
+    # TensorFlow itself uses oneDNN only on processors with instructions for neural networks. With AVX2 alone, oneDNN
+    # already multiplies small matrices several times as fast as Eigen (``benchmarks/profile_step.py``).
     if instruction_level() != "baseline":
-        _choose(_ONEDNN, "1")
-
-
-def _choose(variable: str, value: str) -> None:
-    """Set an environment variable if it is not set, for this process but not for tasks that it starts."""
-    if variable not in os.environ:
-        os.environ[variable] = value
+        chosen["TF_ENABLE_ONEDNN_OPTS"] = "1"
+    chosen["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"  # otherwise TensorFlow takes nearly all memory of every GPU at once
+    for variable in chosen.keys() - os.environ.keys():
+        os.environ[variable] = chosen[variable]
         _CHOSEN_HERE.add(variable)
 
 

@@ -16,8 +16,8 @@ import pytest
 from support.child_process import environment
 from support.resumed_training import Interrupted, train, untrained
 
+from gensim_tfw2v.checkpoints.errors import FolderInUseError
 from gensim_tfw2v.checkpoints.folder import CheckpointFolder
-from gensim_tfw2v.checkpoints.lock import FolderInUseError
 
 HOLDER = """
 import os, signal, sys

@@ -149,7 +149,7 @@ def test_tasks_of_another_version_are_refused_again_and_again(monkeypatch: pytes
     cluster = shared_cluster()
     connect(cluster)
     with monkeypatch.context() as other:
-        other.setattr("gensim_tfw2v.cluster.descriptions.__version__", "0.0.1")
+        other.setattr("gensim_tfw2v.cluster.task.__version__", "0.0.1")
         for _ in range(2):  # to a connection that there is
             with pytest.raises(ClusterError, match=r"this process has gensim_tfw2v 0\.0\.1 .* worker 0 has package"):
                 connect(cluster)

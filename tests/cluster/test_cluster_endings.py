@@ -117,7 +117,7 @@ def first_server_leases() -> dict[str, Any]:
 
 
 def test_a_lease_is_renewed_while_a_callback_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gensim_tfw2v.cluster.keepalive.SECONDS_BETWEEN_RENEWALS", 0.1)
+    monkeypatch.setattr("gensim_tfw2v.cluster.leases._SECONDS_BETWEEN_RENEWALS", 0.1)
     earlier = first_server_leases()  # of other tests, which are freed in time
 
     class Slow(CallbackAny2Vec):  # type: ignore[misc]

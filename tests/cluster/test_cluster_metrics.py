@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
-from gensim_tfw2v.cluster.task_metrics import NAMES
+from gensim_tfw2v.cluster.task import METRIC_NAMES
 from gensim_tfw2v.placement.columns.column_graphs import Exchanged
 from gensim_tfw2v.placement.tasks.block_report import BlockReport, ServersReport, StageSeconds, TableRows
 from gensim_tfw2v.placement.tasks.cluster_metrics import ClusterMetrics
@@ -19,9 +19,9 @@ from gensim_tfw2v.placement.tasks.cluster_metrics import ClusterMetrics
 
 def block(worker_cpu: float, server_cpu: float, staleness: int = 0) -> BlockReport:
     """Return the report of a block of no batches, with the processor time of a worker and of the only server."""
-    worker, server = np.zeros((2, len(NAMES)))
-    worker[NAMES.index("cpu_seconds")] = worker_cpu
-    server[NAMES.index("cpu_seconds")] = server_cpu
+    worker, server = np.zeros((2, len(METRIC_NAMES)))
+    worker[METRIC_NAMES.index("cpu_seconds")] = worker_cpu
+    server[METRIC_NAMES.index("cpu_seconds")] = server_cpu
     empty = report_of(servers=1, batches=0)
     assert empty.servers is not None
     of_servers = empty.servers._replace(staleness=np.float64(staleness), metrics=server[None], blocks=1.0)
@@ -41,11 +41,11 @@ def report_of(servers: int, batches: int, exchanged: type[Any] = TableRows) -> B
         tokens=array(),
         seconds=StageSeconds(*(array() for _ in StageSeconds._fields)),
         most_moved=array(2),
-        worker=array(len(NAMES)),
+        worker=array(len(METRIC_NAMES)),
         batches=batch_metrics,
         measured=array(batches),
         pairs=array(batches),
-        servers=ServersReport(array(), array(), rows, array(servers, len(NAMES)), array()) if servers else None,
+        servers=ServersReport(array(), array(), rows, array(servers, len(METRIC_NAMES)), array()) if servers else None,
     )
 
 

@@ -11,15 +11,14 @@ from typing import Any
 import pytest
 from support.clock import Clock
 
-from gensim_tfw2v.cluster import membership, notices, worker_notices
-from gensim_tfw2v.cluster.attendance import Attendance
+from gensim_tfw2v.cluster import notices, strategy
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError, TaskError
 from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.cluster.notice_reader import answer_wishes
-from gensim_tfw2v.cluster.notices import FULL, JOIN, LEAVE, REFUSED, RELEASED, TAKEN, WAIT, Notices
+from gensim_tfw2v.cluster.notices import FULL, JOIN, LEAVE, REFUSED, RELEASED, TAKEN, WAIT, Notices, WorkerNotices
 from gensim_tfw2v.cluster.specification import VACANT
-from gensim_tfw2v.cluster.worker_notices import WorkerNotices
+from gensim_tfw2v.cluster.worker_use import LeavingWorkers
 
 SERVER, FIRST, SECOND, NEW = (f"127.0.0.1:{port}" for port in (4000, 4001, 4002, 4003))
 
@@ -57,7 +56,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def test_a_worker_may_end_once_all_trainings_have_let_it_go() -> None:
-    found = Attendance()
+    found = LeavingWorkers()
     assert all(found.begin_use(1, user) for user in ("a", "b"))
     assert found.set_leaving({1}) == set()
     assert not found.begin_use(1, "c")
@@ -69,7 +68,7 @@ def test_a_worker_may_end_once_all_trainings_have_let_it_go() -> None:
 
 
 def test_the_number_of_a_worker_that_has_left_is_free_until_it_is_used_again() -> None:
-    found = Attendance()
+    found = LeavingWorkers()
     found.set_leaving({1})
     found.set_leaving(())
     assert (found.has_left(1), found.is_leaving(1), found.is_away(1), found.is_away(0)) == (True, False, True, False)
@@ -201,16 +200,16 @@ def updates(monkeypatch: pytest.MonkeyPatch) -> list[dict[int, str]]:
     def update(definition: Any) -> None:
         found.append({task: address for job in definition.cluster.job[1:] for task, address in job.tasks.items()})
 
-    monkeypatch.setattr(membership, "current_definition", lambda: connection_of().definition)
-    monkeypatch.setattr(membership, "cut_hanging", lambda *_: contextlib.nullcontext())
-    monkeypatch.setattr(membership, "update_server_definition", update)
+    monkeypatch.setattr(strategy, "current_definition", lambda: connection_of().definition)
+    monkeypatch.setattr(strategy, "cut_hanging", lambda *_: contextlib.nullcontext())
+    monkeypatch.setattr(strategy, "update_server_definition", update)
     return found
 
 
 def test_a_worker_that_joins_is_connected_beside_the_others(updates: list[dict[int, str]]) -> None:
     connection = connection_of(most=3)
     connection.take_in(NEW)
-    membership.connect_to(connection.definition, [SECOND])
+    strategy.connect_to(connection.definition, [SECOND])
     assert updates == [{0: FIRST, 2: NEW}]
 
 
@@ -218,7 +217,7 @@ def test_a_worker_whose_number_another_one_gets_is_left_out_first(updates: list[
     connection = connection_of(most=2)
     connection.attendance.set_leaving({1})
     connection.take_in(NEW)
-    membership.connect_to(connection.definition, [])
+    strategy.connect_to(connection.definition, [])
     assert updates == [{0: FIRST}, {0: FIRST, 1: NEW}]
 
 
@@ -256,8 +255,8 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
 
     def make(*answers: dict[str, Any], joins: bool = False) -> tuple[WorkerNotices, Answers, list[str]]:
         found, lines = Answers(*answers), []
-        monkeypatch.setattr(worker_notices, "ask_task", found)
-        monkeypatch.setattr(worker_notices, "_SECONDS_BETWEEN_JOINS", 0.0)
+        monkeypatch.setattr(notices, "ask_task", found)
+        monkeypatch.setattr(notices, "_SECONDS_BETWEEN_JOINS", 0.0)
         return WorkerNotices(NEW, SERVER, joins, all_but_compiled, lines.append), found, lines
 
     yield make
@@ -321,9 +320,7 @@ def test_a_second_signal_ends_a_worker_that_waits(worker: Ask) -> None:
     assert len(server.posted) == 2
 
 
-def test_a_worker_waits_for_its_release_for_a_limited_time(worker: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock()
-    monkeypatch.setattr(worker_notices, "time", clock)
+def test_a_worker_waits_for_its_release_for_a_limited_time(worker: Ask, clock: Clock) -> None:
     notice, server, _ = worker({"answer": WAIT})
 
     def wait() -> bool:

@@ -15,9 +15,8 @@ from gensim.models import KeyedVectors
 from support.command_line import error_of, run
 from support.pages import ROOT, blocks
 
-from gensim_tfw2v.files import qdrant, vectors
-from gensim_tfw2v.files.pgvector import export_pgvector
-from gensim_tfw2v.files.qdrant import export_qdrant
+from gensim_tfw2v.files import databases, vectors
+from gensim_tfw2v.files.databases import export_pgvector, export_qdrant
 
 WORDS: list[Any] = ["the", "Käse", "it's", '"quoted"', "back\\slash", 7, "tab\tbed"]
 MATRIX = np.random.default_rng(3).normal(0, 1, (len(WORDS), 5)).astype(np.float32)
@@ -94,7 +93,7 @@ def test_a_number_that_is_a_text_as_well_is_refused_because_words_of_the_table_d
 def test_points_of_qdrant_are_those_of_the_vectors(
     keyed_vectors: KeyedVectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(qdrant, "BATCH", 3)
+    monkeypatch.setattr(databases, "QDRANT_BATCH", 3)
     export_qdrant(keyed_vectors, tmp_path / "points")
     batches = [json.loads(path.read_text()) for path in sorted((tmp_path / "points").glob("points-*.json"))]
     assert [len(batch["points"]) for batch in batches] == [3, 3, 1]
@@ -134,7 +133,7 @@ def test_qdrants_client_takes_the_points_and_finds_neighbours(
 def test_a_collection_that_qdrant_has_stored_finds_the_nearest_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(qdrant, "BATCH", 200)
+    monkeypatch.setattr(databases, "QDRANT_BATCH", 200)
     rng = np.random.default_rng(5)
     matrix = rng.normal(0, 1, (401, 20)) + 3 * rng.normal(0, 1, (20, 20)).repeat(21, axis=0)[:401]  # in groups
     vectors_of = KeyedVectors(20)

@@ -16,10 +16,9 @@ from support.example_trees import model_of
 from fuzzing.target import Target, damaged, edits
 from gensim_tfw2v.blocks.chunk_task import ChunkTask
 from gensim_tfw2v.blocks.huffman import HuffmanTree
-from gensim_tfw2v.cluster.descriptions import description_in
 from gensim_tfw2v.cluster.errors import ClusterError, TaskError
 from gensim_tfw2v.cluster.leases import is_ours, lease_name, owner_has_died
-from gensim_tfw2v.cluster.task import Task, key_of
+from gensim_tfw2v.cluster.task import Task, description_in, key_of
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shards import Span
 from gensim_tfw2v.placement.averaging.round_block import OWN_BLOCK

@@ -10,7 +10,7 @@ import pytest
 from support.clock import Clock
 
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
-from gensim_tfw2v.cluster.task_metrics import NAMES
+from gensim_tfw2v.cluster.task import METRIC_NAMES
 from gensim_tfw2v.placement.calls import own_tables_metrics
 from gensim_tfw2v.placement.calls.own_tables_metrics import OwnTablesMetrics
 from gensim_tfw2v.placement.tasks.block_report import BlockReport, StageSeconds
@@ -32,7 +32,7 @@ def report(make: float, compute: float) -> BlockReport:
         tokens=np.float64(10),
         seconds=StageSeconds(make=make, compute=compute),
         most_moved=np.array([-1.0, 0.0]),
-        worker=np.zeros(len(NAMES)),
+        worker=np.zeros(len(METRIC_NAMES)),
         batches=BatchMetrics(none, none, none),
         measured=none,
         pairs=none,

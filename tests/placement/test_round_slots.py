@@ -18,7 +18,7 @@ from gensim_tfw2v.cluster.connection import connect, device
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster
 from gensim_tfw2v.cluster.remote_functions import local
-from gensim_tfw2v.cluster.task_metrics import NAMES
+from gensim_tfw2v.cluster.task import METRIC_NAMES
 from gensim_tfw2v.placement.calls.work import Attempt, Job
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.local.calls import ONE_CORE
@@ -172,11 +172,11 @@ def test_a_late_report_does_not_free_a_slot_that_another_worker_is_to_write(clus
             tokens=0,
             seconds=StageSeconds(),
             most_moved=np.zeros(2),
-            worker=np.zeros(len(NAMES)),
+            worker=np.zeros(len(METRIC_NAMES)),
             batches=BatchMetrics(nothing, nothing, nothing),
             measured=nothing,
             pairs=nothing,
-            servers=ServersReport(0, 1, TableRows(0, 0, 0), np.zeros((2, len(NAMES)))),
+            servers=ServersReport(0, 1, TableRows(0, 0, 0), np.zeros((2, len(METRIC_NAMES)))),
         ).to_tensor()
         thread = placement.training.dispatcher._threads[0]
         in_slot, at_once = Job(request, place=0), Job(request)

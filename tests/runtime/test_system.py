@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 import socket
 from pathlib import Path
@@ -49,7 +50,7 @@ for found in pkgutil.walk_packages(gensim_tfw2v.__path__, "gensim_tfw2v."):
         importlib.import_module(found.name)
 from gensim_tfw2v.runtime.cores import allowed_cores
 from gensim_tfw2v.runtime.processes import machine_name, start_time
-from gensim_tfw2v.cluster.task_metrics import own_metrics
+from gensim_tfw2v.cluster.task import own_metrics
 print(allowed_cores() >= 1, len(machine_name()), start_time(os.getpid()), own_metrics()[1:].tolist())
 """
 TRAIN = """
@@ -129,7 +130,14 @@ def test_a_system_without_what_clusters_need_is_refused(monkeypatch: pytest.Monk
         assert [part for part in MESSAGES["a cluster on Windows"] if part not in str(raised.value)] == []
 
 
-def test_open_files_are_listed_with_their_inodes() -> None:
-    with socket.socket() as one:
-        number = one.fileno()
-        assert dict(system.open_files())[number] > 0
+def test_open_sockets_are_listed_and_no_other_files(tmp_path: Path) -> None:
+    with socket.socket() as one, (tmp_path / "file").open("w") as file:
+        inode, other = os.fstat(one.fileno()).st_ino, os.fstat(file.fileno()).st_ino
+        for inodes in (None, {inode, other}):
+            found = list(system.open_sockets(inodes))
+            numbers = {os.fstat(duplicate.fileno()).st_ino for duplicate in found}
+            for duplicate in found:
+                duplicate.close()
+            assert inode in numbers
+            assert other not in numbers
+        assert list(system.open_sockets({other})) == []

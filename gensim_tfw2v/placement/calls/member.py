@@ -9,8 +9,8 @@ from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import Any
 
-from gensim_tfw2v.cluster.cancellation import CancellableCalls
 from gensim_tfw2v.cluster.connection import Connection
+from gensim_tfw2v.cluster.cutting import CancellableCalls
 from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.placement.calls.registration import Registration
 from gensim_tfw2v.runtime.private_tensorflow import own_executor

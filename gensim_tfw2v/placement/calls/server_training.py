@@ -13,7 +13,7 @@ from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_task import ChunkTask
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError, brief
-from gensim_tfw2v.cluster.keepalive import Keepalive
+from gensim_tfw2v.cluster.leases import Keepalive
 from gensim_tfw2v.cluster.notice_reader import NoticeReader
 from gensim_tfw2v.cluster.task import key_of
 from gensim_tfw2v.placement.calls.dispatch import Dispatcher

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers
-from gensim_tfw2v.cluster.keepalive import Keepalive
+from gensim_tfw2v.cluster.leases import Keepalive
 from gensim_tfw2v.placement.calls.member import Member
 from gensim_tfw2v.placement.calls.waiting import MembersLost, Waiting
 from gensim_tfw2v.placement.calls.worker_tables import WorkerTables

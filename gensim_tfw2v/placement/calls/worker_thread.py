@@ -11,9 +11,8 @@ from functools import partial
 from typing import Any
 
 from gensim_tfw2v.cluster import remote_functions
-from gensim_tfw2v.cluster.cancellation import CancellableCalls
 from gensim_tfw2v.cluster.connection import device
-from gensim_tfw2v.cluster.cutting import cut_if_silent
+from gensim_tfw2v.cluster.cutting import CancellableCalls, cut_if_silent
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.health import Silence, answers
 from gensim_tfw2v.cluster.specification import VACANT

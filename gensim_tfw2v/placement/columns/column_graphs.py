@@ -16,8 +16,7 @@ import tensorflow as tf
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import call_on_disconnect, device, sending_graphs
-from gensim_tfw2v.cluster.task import RENEW_LEASE
-from gensim_tfw2v.cluster.task_metrics import NAMES
+from gensim_tfw2v.cluster.task import METRIC_NAMES, RENEW_LEASE
 from gensim_tfw2v.placement.calls.program import WorkerGraphs
 from gensim_tfw2v.placement.columns.batch_counters import Sender, begin, is_valid
 from gensim_tfw2v.placement.columns.column_blocks import COLUMN_BLOCK, DROP_COLUMN_BLOCK, KEEP_COLUMN_BLOCK, READ_WORDS
@@ -171,7 +170,7 @@ class _BlockTraining:
             (dropped,) = remote_functions.call(DROP_COLUMN_BLOCK, [lease_key, fields[0], accepted], [tf.bool])
             with tf.control_dependencies([dropped]):
                 (metrics,) = remote_functions.call(RENEW_LEASE, [lease_key], [tf.float64])
-            metrics.set_shape([len(NAMES)])
+            metrics.set_shape([len(METRIC_NAMES)])
             version, counted = tf.constant(0.0, tf.float64), []
             if server == 0:
                 with tf.control_dependencies([metrics]):

@@ -14,7 +14,7 @@ import numpy as np
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import wait_while_answering
-from gensim_tfw2v.cluster.keepalive import Keepalive
+from gensim_tfw2v.cluster.leases import Keepalive
 from gensim_tfw2v.placement.contract import Contents, RemoteMatrix, RemoteStore
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.settings import ADAGRAD, SGD

@@ -16,8 +16,7 @@ import tensorflow as tf
 
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import device
-from gensim_tfw2v.cluster.task import RENEW_LEASE
-from gensim_tfw2v.cluster.task_metrics import NAMES
+from gensim_tfw2v.cluster.task import METRIC_NAMES, RENEW_LEASE
 from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.placement.server_rows.handles import Handles
 from gensim_tfw2v.placement.server_rows.messages import LEASE_KEY, has_valid_ticket, moved_rows_of_tables
@@ -128,7 +127,7 @@ def _end_push(
         if server == 0:
             version = tf.raw_ops.ReadVariableOp(resource=handles.version, dtype=tf.int64)
         (metrics,) = remote_functions.call(RENEW_LEASE, [lease_key], [tf.float64])
-        metrics.set_shape([len(NAMES)])
+        metrics.set_shape([len(METRIC_NAMES)])
         counted = []
         if server == 0 and not shape.has_slots:
             with tf.control_dependencies([version]):

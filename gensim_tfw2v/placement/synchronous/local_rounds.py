@@ -17,7 +17,7 @@ import numpy as np
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_parts import parts_of, together
 from gensim_tfw2v.blocks.chunk_task import NOTHING_TRAINED, BatchMetrics, ChunkTask, TrainedChunk
-from gensim_tfw2v.cluster.task_metrics import NAMES
+from gensim_tfw2v.cluster.task import METRIC_NAMES
 from gensim_tfw2v.placement.calls.ramp_up import RampUp
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.local.calls import Calls
@@ -80,7 +80,7 @@ class LocalRounds(LocalPlacement):
         assert self._model is not None
         began = time.perf_counter()
         assignment = Assignment(0, 1, in_flight, NOT_SHARED, task)
-        block = self._staging.stage(self._model, assignment, np.zeros(len(NAMES)))
+        block = self._staging.stage(self._model, assignment, np.zeros(len(METRIC_NAMES)))
         made = time.perf_counter()
         if not block.basics.tokens:
             return _Part(NOTHING_TRAINED, None)

@@ -11,8 +11,7 @@ import numpy as np
 
 from gensim_tfw2v.arrays import UInt8Array
 from gensim_tfw2v.cluster.errors import TaskError, brief
-from gensim_tfw2v.cluster.task import text_of
-from gensim_tfw2v.cluster.task_metrics import own_metrics
+from gensim_tfw2v.cluster.task import own_metrics, text_of
 from gensim_tfw2v.corpus.shard_file import EncodedCorpusError
 from gensim_tfw2v.placement.tasks.block_kind import BlockKind, read_assignment
 from gensim_tfw2v.placement.tasks.codec import decode

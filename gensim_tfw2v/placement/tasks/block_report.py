@@ -10,7 +10,7 @@ import numpy as np
 
 from gensim_tfw2v.arrays import Float64Array
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics, TrainedChunk
-from gensim_tfw2v.cluster.task_metrics import NAMES
+from gensim_tfw2v.cluster.task import METRIC_NAMES
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 _MOST_COUNTED = 2**53  # float64 counts exactly up to this number
@@ -128,11 +128,11 @@ def _shapes(servers: int, exchanged: type[Any], batches: int) -> BlockReport:
         tokens=(),
         seconds=StageSeconds((), (), (), ()),
         most_moved=(2,),
-        worker=(len(NAMES),),
+        worker=(len(METRIC_NAMES),),
         batches=BatchMetrics(of_batches, of_batches, of_batches),
         measured=of_batches,
         pairs=of_batches,
-        servers=ServersReport((), (), counts, (servers, len(NAMES)), ()) if servers else None,
+        servers=ServersReport((), (), counts, (servers, len(METRIC_NAMES)), ()) if servers else None,
     )
 
 

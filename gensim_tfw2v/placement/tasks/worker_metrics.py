@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.arrays import Float64Array
-from gensim_tfw2v.cluster.task_metrics import NAMES
+from gensim_tfw2v.cluster.task import METRIC_NAMES
 from gensim_tfw2v.placement.tasks.block_report import BlockReport, StageSeconds
 from gensim_tfw2v.placement.tasks.periods import Periods
 
-_CPU = NAMES.index("cpu_seconds")  # grows as long as a process lives
-_MEMORY = NAMES.index("memory_bytes")
+_CPU = METRIC_NAMES.index("cpu_seconds")  # grows as long as a process lives
+_MEMORY = METRIC_NAMES.index("memory_bytes")
 
 
 @dataclass
@@ -29,7 +29,7 @@ class TaskMetrics:
     messages: int = 0
     waited_seconds: float = 0.0
     first: Float64Array | None = None  # metrics of its process in its first report
-    last: Float64Array = field(default_factory=lambda: np.zeros(len(NAMES)))  # and in its latest report
+    last: Float64Array = field(default_factory=lambda: np.zeros(len(METRIC_NAMES)))  # and in its latest report
 
     def update(self, metrics: Float64Array) -> None:
         """Record a process's metrics; those of a restarted process are added to those of the process before it."""
@@ -47,7 +47,7 @@ class TaskMetrics:
     def report(self) -> dict[str, float]:
         """Return the metrics that every task has."""
         first = self.last if self.first is None else self.first
-        used = dict(zip(NAMES, (self.last - first).tolist(), strict=True))
+        used = dict(zip(METRIC_NAMES, (self.last - first).tolist(), strict=True))
         return {
             "blocks": self.blocks,
             "cpu_seconds": used["cpu_seconds"],
