@@ -43,7 +43,7 @@ def overwrites_its_own(arguments: argparse.Namespace) -> bool:
 def prepare_folder(arguments: argparse.Namespace) -> None:
     """Make the folder and note the output there; raise an error if this command cannot train with the folder."""
     from gensim_tfw2v.checkpoints.checkpoint import absolute
-    from gensim_tfw2v.training.resuming import usable
+    from gensim_tfw2v.training.state import usable
 
     if arguments.checkpoint_dir is None:
         return

@@ -34,7 +34,7 @@ from gensim_tfw2v.placement.designs import check_design
 from gensim_tfw2v.runtime.end_signals import end_as_interrupt
 from gensim_tfw2v.tensorboard.event_file import check_logdir
 from gensim_tfw2v.training.display import is_terminal
-from gensim_tfw2v.training.validation_metrics import to_lower
+from gensim_tfw2v.training.early_stopping import to_lower
 
 LOG_FORMAT = "%(asctime)s : %(levelname)s : %(message)s"
 
@@ -88,8 +88,7 @@ def run(arguments: argparse.Namespace) -> None:
         _check_server_vectors(arguments, file_format)
     if arguments.cluster is not None:
         _check_cluster(settings["cluster"], arguments.allow_network)
-    from gensim_tfw2v.model.validation import check_validation  # which imports gensim
-    from gensim_tfw2v.model.weighting import check_weights_fit
+    from gensim_tfw2v.model.checks import check_validation, check_weights_fit  # which imports gensim
 
     try:
         check_design({**settings, "weights": weights}, has_cluster=arguments.cluster is not None)

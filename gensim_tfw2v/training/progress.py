@@ -42,9 +42,6 @@ class EpochCounts:
             setattr(self, name, getattr(self, name) + value)
         return self
 
-    def __add__(self, other: EpochCounts) -> EpochCounts:
-        return EpochCounts(**{name: value + getattr(other, name) for name, value in vars(self).items()})
-
     def since(self, before: EpochCounts) -> EpochCounts:
         """Return what was counted after `before`, an earlier state of these counts."""
         return EpochCounts(**{name: value - getattr(before, name) for name, value in vars(self).items()})
