@@ -15,8 +15,8 @@ from typing import Any
 from gensim_tfw2v import TFWord2Vec, encode_corpus
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
 from gensim_tfw2v.corpus import shard_file
-from gensim_tfw2v.corpus.shard_source import EncodedSource
 from gensim_tfw2v.corpus.shards import EncodedCorpus, ShardReader, Span
+from gensim_tfw2v.corpus.sources import EncodedSource
 from gensim_tfw2v.model.choices import block_maker, choices_for
 from gensim_tfw2v.model.training_plan import placement_for
 

@@ -172,6 +172,10 @@ PORTIONS_PER_WORKER = 16  # portions of an evaluation: workers finish together, 
 LEAST_PORTION_WORDS = 4096  # a portion costs milliseconds in addition to its words
 LBFGS_HISTORY = 10  # pairs of steps and changes of the gradient
 
+# -- searches of settings ----------------------------------------------------------------------------------------------
+
+SHARE_OF_SESSIONS, LEAST_SESSIONS = 0.1, 10_000  # that a search for items trains, whichever is more
+
 # -- indexes of vectors -----------------------------------------------------------------------------------------------
 
 # HNSW graphs. With these numbers at least 0.95 of the nearest ten are found, also among rare words of a small corpus,

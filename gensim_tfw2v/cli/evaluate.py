@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gensim_tfw2v.cli.arguments import whole_number
+from gensim_tfw2v.cli.arguments import add_switch, add_value, whole_number
 from gensim_tfw2v.cli.columns import lines_of_columns
-from gensim_tfw2v.cli.models import add_format_arguments, vectors_of
-from gensim_tfw2v.cli.score_files import check_score_files
+from gensim_tfw2v.cli.inputs import add_format_arguments, check_score_files, vectors_at
 
 if TYPE_CHECKING:  # help needs no NumPy, which this package imports
     from gensim_tfw2v.evaluation.scores import Scores
@@ -24,30 +24,18 @@ questions-words."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `tfw2v evaluate`."""
-    parser.add_argument("model", type=Path, help="gensim model, keyed vectors, or word2vec text or binary file")
-    parser.add_argument(
-        "--pairs",
-        metavar="FILE",
-        action="append",
-        help="score on this file of lines 'word TAB word TAB number'; may be repeated",
-    )
-    parser.add_argument(
-        "--analogies",
-        metavar="FILE",
-        action="append",
-        help="score on this file of lines of four words under headings ': section'; may be repeated",
-    )
+    add = parser.add_argument
+    add("model", type=Path, help="gensim model, keyed vectors, or word2vec text or binary file")
+    for flag, lines in (
+        ("--pairs", "lines 'word TAB word TAB number'"),
+        ("--analogies", "lines of four words under headings ': section'"),
+    ):
+        add(flag, metavar="FILE", action="append", help=f"score on this file of {lines}; may be repeated")
     add_format_arguments(parser)
-    parser.add_argument(
-        "--restrict-vocab",
-        metavar="N",
-        type=whole_number(1),
-        default=300_000,
-        help="use only the first N words of the model (default: %(default)s)",
-    )
-    parser.add_argument("--case-sensitive", action="store_true", help="distinguish upper from lower case (default: no)")
-    parser.add_argument("--sections", action="store_true", help="show every section of the analogies (default: no)")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table (default: no)")
+    add_value(parser, "--restrict-vocab", "N", whole_number(1), 300_000, "use only the first N words of the model")
+    add_switch(parser, "--case-sensitive", "distinguish upper from lower case")
+    add_switch(parser, "--sections", "show every section of the analogies")
+    add_switch(parser, "--json", "print JSON instead of a table")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -55,8 +43,8 @@ def run(arguments: argparse.Namespace) -> None:
     from gensim_tfw2v.evaluation import score_vectors
 
     own_files = arguments.pairs is not None or arguments.analogies is not None
-    check_score_files({"--pairs": arguments.pairs}, {"--analogies": arguments.analogies})
-    vectors = vectors_of(arguments)
+    check_score_files("--", arguments.pairs, arguments.analogies)
+    vectors = vectors_at(arguments.model, arguments)
     scores = score_vectors(
         vectors,
         arguments.pairs or [] if own_files else None,
@@ -66,52 +54,33 @@ def run(arguments: argparse.Namespace) -> None:
     )
     if arguments.json:
         print(json.dumps({"model": str(arguments.model), **scores.as_dict()}, indent=2))
-    else:
-        print(f"{arguments.model}: {len(vectors):,} words, {vectors.vector_size} dimensions")
-        print(as_table(scores, arguments.sections))
-        if note := note_on(scores):
-            print(note)
-
-
-def note_on(scores: Scores) -> str | None:
-    """Return a note on the scores if few questions of some sets could be asked, which names these sets; else None."""
-    shares = {score.name: score.unknown_share for score in scores.pairs}
-    shares |= {score.name: score.unknown_share for score in scores.analogies}
-    little_known = [name for name, share in shares.items() if share > _MOST_UNKNOWN]
-    if not little_known:
-        return None
-    return (
-        f"More than half of {', '.join(little_known)} have a word without a vector, and the scores of the rest say "
-        "little: train on more text, or score on --pairs and --analogies of your own."
-    )
-
-
-def as_table(scores: Scores, sections: bool = False) -> str:
-    """Return the scores as a table of text, in percent except for the numbers of questions."""
-    rows: list[tuple[str, ...]] = [("set", "Spearman", "Pearson", "accuracy", "unknown", "asked")]
-    for pair in scores.pairs:
-        rows.append(
-            (
-                pair.name,
-                _percent(pair.spearman),
-                _percent(pair.pearson),
-                "",
-                _percent(pair.unknown_share),
-                f"{pair.known:,} of {pair.total:,}",
-            )
+        return
+    print(f"{arguments.model}: {len(vectors):,} words, {vectors.vector_size} dimensions")
+    print(*lines_of_columns(_table(scores, arguments.sections), at_left=1), sep="\n")
+    shares = {pair.name: pair.unknown_share for pair in scores.pairs}
+    shares |= {analogy.name: analogy.unknown_share for analogy in scores.analogies}
+    if little_known := [name for name, share in shares.items() if share > _MOST_UNKNOWN]:
+        print(
+            f"More than half of {', '.join(little_known)} have a word without a vector, and the scores of the rest say "
+            "little: train on more text, or score on --pairs and --analogies of your own."
         )
+
+
+def _table(scores: Scores, sections: bool) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of the table, in percent except for the numbers of questions."""
+    yield "set", "Spearman", "Pearson", "accuracy", "unknown", "asked"
+    for pair in scores.pairs:
+        yield pair.name, _percent(pair.spearman), _percent(pair.pearson), "", *_asked(pair)
     for analogy in scores.analogies:
-        rows.append((analogy.name, *_analogy_cells(analogy)))
+        yield analogy.name, "", "", _percent(analogy.accuracy), *_asked(analogy)
         for section in analogy.sections if sections else ():
-            rows.append(("  " + section.name, *_analogy_cells(section)))
-    rows.append(("mean", _percent(scores.mean, 1), "", "", "", ""))
-    return "\n".join(lines_of_columns(rows, at_left=1))
+            yield f"  {section.name}", "", "", _percent(section.accuracy), *_asked(section)
+    yield "mean", _percent(scores.mean, 1), "", "", "", ""
 
 
-def _analogy_cells(score: Any) -> tuple[str, ...]:
-    """Return the cells after the name, for a set of analogies or one section of a set."""
-    share = 1 - score.known / score.total if score.total else None
-    return "", "", _percent(score.accuracy), _percent(share), f"{score.known:,} of {score.total:,}"
+def _asked(score: Any) -> tuple[str, str]:
+    unknown = _percent(1 - score.known / score.total if score.total else None)
+    return unknown, f"{score.known:,} of {score.total:,}"
 
 
 def _percent(value: float | None, factor: float = 100) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gensim_tfw2v.cli.errors import CommandError
-from gensim_tfw2v.cli.models import add_format_arguments, vectors_of
+from gensim_tfw2v.cli.arguments import add_switch, add_value
+from gensim_tfw2v.cli.errors import CommandError, refusing
+from gensim_tfw2v.cli.inputs import add_format_arguments, vectors_at
 
 DESCRIPTION = """Write a model's vectors to a new folder. For the hub, model2vec and sentence-transformers open it:
 safetensors, a tokenizer and a model card. Upload it to the Hugging Face Hub as it is. For pgvector and qdrant, it has
@@ -18,18 +19,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `tfw2v export`."""
     parser.add_argument("model", metavar="MODEL", type=Path, help="gensim model, keyed vectors or word2vec file")
     parser.add_argument("folder", metavar="FOLDER", type=Path, help="folder to write, which must not exist yet")
-    parser.add_argument(
-        "--for", dest="target", choices=("hub", "pgvector", "qdrant"), default="hub", help="reader (default: hub)"
-    )
+    targets = ("hub", "pgvector", "qdrant")
+    parser.add_argument("--for", dest="target", choices=targets, default="hub", help="reader (default: hub)")
     add_format_arguments(parser)
-    parser.add_argument(
-        "--lowercase", action="store_true", help="texts become lower case before words are looked up (default: no)"
-    )
-    parser.add_argument("--license", metavar="ID", help="licence in the model card, such as mit (default: none)")
-    parser.add_argument("--language", metavar="ID", help="language in the model card, such as en (default: none)")
-    parser.add_argument("--description", metavar="TEXT", help="text in the model card (default: none)")
-    parser.add_argument("--table", metavar="NAME", help="table of pgvector's rows (default: words)")
-    parser.add_argument("--quiet", action="store_true", help="print no summary (default: no)")
+    add_switch(parser, "--lowercase", "texts become lower case before words are looked up")
+    add_value(parser, "--license", "ID", str, None, "licence in the model card, such as mit", "none")
+    add_value(parser, "--language", "ID", str, None, "language in the model card, such as en", "none")
+    add_value(parser, "--description", "TEXT", str, None, "text in the model card", "none")
+    add_value(parser, "--table", "NAME", str, None, "table of pgvector's rows", "words")
+    add_switch(parser, "--quiet", "print no summary")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -38,14 +36,14 @@ def run(arguments: argparse.Namespace) -> None:
     from gensim_tfw2v.files.pretrained import export_pretrained
     from gensim_tfw2v.files.qdrant import export_qdrant
 
-    _check_flags(arguments)
+    for name, target in {"lowercase": "hub", **dict.fromkeys(_OF_CARD, "hub"), "table": "pgvector"}.items():
+        if getattr(arguments, name) not in (None, False) and arguments.target != target:
+            raise CommandError(f"--{name} goes with --for {target}, not with --for {arguments.target}")
     table = "words" if arguments.table is None else arguments.table
-    try:
+    with refusing(ValueError, prefix="--"):
         check_table(table)
-    except ValueError as error:
-        raise CommandError(f"--{error}") from error
-    vectors = vectors_of(arguments)
-    try:
+    vectors = vectors_at(arguments.model, arguments)
+    with refusing(FileExistsError, FileNotFoundError):
         if arguments.target == "pgvector":
             export_pgvector(vectors, arguments.folder, table=table)
         elif arguments.target == "qdrant":
@@ -53,14 +51,5 @@ def run(arguments: argparse.Namespace) -> None:
         else:
             card = {name: getattr(arguments, name) for name in _OF_CARD}
             export_pretrained(vectors, arguments.folder, lowercase=arguments.lowercase, **card)
-    except (FileExistsError, FileNotFoundError) as error:
-        raise CommandError(str(error)) from error
     if not arguments.quiet:
         print(f"{arguments.folder}: {len(vectors):,} words, {vectors.vector_size} dimensions")
-
-
-def _check_flags(arguments: argparse.Namespace) -> None:
-    """Raise an error for a flag that is for another reader."""
-    for name, target in {"lowercase": "hub", **dict.fromkeys(_OF_CARD, "hub"), "table": "pgvector"}.items():
-        if getattr(arguments, name) not in (None, False) and arguments.target != target:
-            raise CommandError(f"--{name} goes with --for {target}, not with --for {arguments.target}")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from gensim_tfw2v.cli.arguments import add_switch
 from gensim_tfw2v.cli.errors import CommandError
-from gensim_tfw2v.cli.models import add_format_arguments, vectors_of
+from gensim_tfw2v.cli.inputs import add_format_arguments, vectors_at
 from gensim_tfw2v.files.formats import INDEX_ENGINES
 from gensim_tfw2v.files.models import check_writable
 
@@ -19,11 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `tfw2v index`."""
     add = parser.add_argument
     add("model", metavar="MODEL", type=Path, help="gensim model, keyed vectors or word2vec file")
-    add(
-        "--engine", choices=INDEX_ENGINES, required=True, help="library that finds neighbours, an extra of this package"
-    )
+    meaning = "library that finds neighbours, an extra of this package"
+    add("--engine", choices=INDEX_ENGINES, required=True, help=meaning)
     add("--output", "-o", metavar="FILE", type=Path, required=True, help="file to write")
-    add("--force", action="store_true", help="overwrite an existing FILE (default: refuse)")
+    add_switch(parser, "--force", "overwrite an existing FILE", "refuse")
     add_format_arguments(parser)
     add("--quiet", "-q", action="store_true", help="print no summary (default: no)")
 
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise CommandError(f"output {str(arguments.output)!r} is the model itself")
     for file in (arguments.output, words_of(arguments.output)):
         check_writable(file, arguments.force)
-    vectors = vectors_of(arguments)
+    vectors = vectors_at(arguments.model, arguments)
     index = NeighbourIndex.of(vectors, arguments.engine)
     index.save(arguments.output)
     if not arguments.quiet:

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 from typing import NoReturn
 
 from gensim_tfw2v import __version__
@@ -22,30 +23,30 @@ from gensim_tfw2v.cli import (
     server,
     tensorboard,
     train,
-    train_arguments,
     tune,
     walks,
 )
+from gensim_tfw2v.cli.arguments import add_switch
 from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.files.formats import ModelFileError
 from gensim_tfw2v.runtime.extras import MissingPackageError
 
 USAGE, FAILURE, INTERRUPTED = 2, 1, 130
-RUN = {
-    "train": train.run,
-    "encode": encode.run,
-    "evaluate": evaluate.run,
-    "neighbours": neighbours.run,
-    "projector": projector.run,
-    "tensorboard": tensorboard.run,
-    "server": server.run,
-    "cluster": cluster.run,
-    "merge": merge.run,
-    "walks": walks.run,
-    "export": export.run,
-    "plan": plan.run,
-    "tune": tune.run,
-    "index": index.run,
+COMMANDS: dict[str, tuple[ModuleType, str]] = {
+    "train": (train, "train word vectors on a corpus"),
+    "encode": (encode, "write a corpus as ids, which train faster than text"),
+    "evaluate": (evaluate, "score a model on word similarities and analogies"),
+    "neighbours": (neighbours, "print the words nearest to a word, or to a sum of words"),
+    "projector": (projector, "write a model's vectors for TensorBoard's projector"),
+    "tensorboard": (tensorboard, "start TensorBoard for this machine only"),
+    "server": (server, "run a parameter server or a worker of a cluster"),
+    "cluster": (cluster, "show the state of a cluster's tasks, or have a worker leave"),
+    "merge": (merge, "merge the vectors of models that trained apart"),
+    "walks": (walks, "write random walks on a graph as a corpus"),
+    "export": (export, "write vectors as a folder for the Hugging Face Hub"),
+    "plan": (plan, "say what a training takes, and which tasks to start"),
+    "tune": (tune, "search the settings that suit a corpus"),
+    "index": (index, "write an index that finds neighbours among millions of words"),
 }
 
 
@@ -62,25 +63,10 @@ def build_parser() -> argparse.ArgumentParser:
     parser = Parser(prog="tfw2v", description="gensim's Word2Vec, trained by TensorFlow.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"tfw2v {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, help_text, module in (
-        ("train", "train word vectors on a corpus", train_arguments),
-        ("encode", "write a corpus as ids, which train faster than text", encode),
-        ("evaluate", "score a model on word similarities and analogies", evaluate),
-        ("neighbours", "print the words nearest to a word, or to a sum of words", neighbours),
-        ("projector", "write a model's vectors for TensorBoard's projector", projector),
-        ("tensorboard", "start TensorBoard for this machine only", tensorboard),
-        ("server", "run a parameter server or a worker of a cluster", server),
-        ("cluster", "show the state of a cluster's tasks, or have a worker leave", cluster),
-        ("merge", "merge the vectors of models that trained apart", merge),
-        ("walks", "write random walks on a graph as a corpus", walks),
-        ("export", "write vectors as a folder for the Hugging Face Hub", export),
-        ("plan", "say what a training takes, and which tasks to start", plan),
-        ("tune", "search the settings that suit a corpus", tune),
-        ("index", "write an index that finds neighbours among millions of words", index),
-    ):
+    for name, (module, help_text) in COMMANDS.items():
         command = commands.add_parser(name, help=help_text, description=module.DESCRIPTION, allow_abbrev=False)
         module.add_arguments(command)
-        command.add_argument("--debug", action="store_true", help="show a stack trace for an error (default: no)")
+        add_switch(command, "--debug", "show a stack trace for an error")
     return parser
 
 
@@ -101,7 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     debug = "--debug" in (sys.argv[1:] if argv is None else argv)
     try:
         arguments = parse_arguments(argv)
-        RUN[arguments.command](arguments)
+        COMMANDS[arguments.command][0].run(arguments)
         sys.stdout.flush()
     except KeyboardInterrupt:
         print("tfw2v: interrupted", file=sys.stderr)
@@ -113,7 +99,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if debug:
             raise
-        return _report(_lines(error), _exit_code(error))
+        for message in _lines(error):
+            print(f"tfw2v: error: {message}", file=sys.stderr)
+        return _exit_code(error)
     return 0
 
 
@@ -127,17 +115,7 @@ def _lines(error: Exception) -> list[str]:
     """Return the messages of an error, each in one line, with the type of an unexpected error."""
     if isinstance(error, CommandError) and error.args:
         return [" ".join(str(message).split()) for message in error.args]
-    return [_one_line(error)]
-
-
-def _one_line(error: Exception) -> str:
     message = " ".join(str(error).split())
     if isinstance(error, MissingPackageError | ValueError | TypeError | RuntimeError | OSError) and message:
-        return message
-    return f"{type(error).__name__}: {message} (--debug shows where)"
-
-
-def _report(messages: Sequence[str], exit_code: int) -> int:
-    for message in messages:
-        print(f"tfw2v: error: {message}", file=sys.stderr)
-    return exit_code
+        return [message]
+    return [f"{type(error).__name__}: {message} (--debug shows where)"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gensim_tfw2v.cli.arguments import whole_number
-from gensim_tfw2v.cli.errors import CommandError
-from gensim_tfw2v.cli.models import add_format_arguments, vectors_at
+from gensim_tfw2v.cli.arguments import add_switch, add_value, whole_number
+from gensim_tfw2v.cli.errors import CommandError, refusing
+from gensim_tfw2v.cli.inputs import add_format_arguments, vectors_at
 from gensim_tfw2v.files.models import check_writable
 from gensim_tfw2v.merging.methods import METHODS
 
@@ -19,13 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `tfw2v merge`."""
     add = parser.add_argument
     add("models", metavar="MODEL", type=Path, nargs="+", help="two or more files that gensim or word2vec can write")
-    add(
-        "--output",
-        metavar="FILE",
-        type=Path,
-        required=True,
-        help="file to write: .kv (keyed vectors), .txt or .vec (word2vec text) or .bin (word2vec binary)",
-    )
+    meaning = "file to write: .kv (keyed vectors), .txt or .vec (word2vec text) or .bin (word2vec binary)"
+    add("--output", metavar="FILE", type=Path, required=True, help=meaning)
     add(
         "--method",
         choices=METHODS,
@@ -33,15 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="alir: rotate the models onto each other and take means; pca: principal components of all; concatenate: "
         "side by side; average: means without rotation (default: %(default)s)",
     )
-    add(
-        "--vector-size",
-        metavar="N",
-        type=whole_number(1),
-        help="size of the merged vectors (default: the largest MODEL's; with concatenate the sum)",
-    )
+    shown = "the largest MODEL's; with concatenate the sum"
+    add_value(parser, "--vector-size", "N", whole_number(1), None, "size of the merged vectors", shown)
     add_format_arguments(parser)
-    add("--force", action="store_true", help="overwrite an existing FILE (default: refuse)")
-    add("--quiet", action="store_true", help="print no progress and no summary (default: no)")
+    add_switch(parser, "--force", "overwrite an existing FILE", "refuse")
+    add_switch(parser, "--quiet", "print no progress and no summary")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -55,17 +46,10 @@ def run(arguments: argparse.Namespace) -> None:
     keyed_vectors = [vectors_at(path, arguments) for path in arguments.models]
     from gensim_tfw2v.model.merged_vectors import merge_vectors
 
-    try:
-        merged = merge_vectors(
-            keyed_vectors, arguments.method, arguments.vector_size, progress=False if arguments.quiet else None
-        )
-    except ValueError as error:
-        raise CommandError(str(error)) from error
+    progress = False if arguments.quiet else None
+    with refusing(ValueError):
+        merged = merge_vectors(keyed_vectors, arguments.method, arguments.vector_size, progress=progress)
     write_vectors(merged, arguments.output)
     if not arguments.quiet:
-        print(f"{arguments.output}: {len(merged):,} words of {merged.vector_size} numbers from {_sizes(keyed_vectors)}")
-
-
-def _sizes(keyed_vectors: list[object]) -> str:
-    """Return how many words each model has."""
-    return " + ".join(f"{len(vectors):,}" for vectors in keyed_vectors)  # type: ignore[arg-type]
+        sizes = " + ".join(f"{len(vectors):,}" for vectors in keyed_vectors)
+        print(f"{arguments.output}: {len(merged):,} words of {merged.vector_size} numbers from {sizes}")

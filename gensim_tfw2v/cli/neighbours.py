@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from gensim_tfw2v.cli.arguments import whole_number
+from gensim_tfw2v.cli.arguments import add_switch, add_value, whole_number
 from gensim_tfw2v.cli.errors import CommandError
-from gensim_tfw2v.cli.models import add_format_arguments, vectors_at
-from gensim_tfw2v.cli.near_spellings import near_spellings
+from gensim_tfw2v.cli.inputs import add_format_arguments, vectors_at
 
 DESCRIPTION = """Print the words nearest to each WORD, with their cosine similarity. With --positive and --negative,
 print the words nearest to a sum of words minus others, as in: --positive king woman --negative man. With --index,
 search an index that `tfw2v index` wrote. For an unknown word, a line on standard error suggests near spellings, and
 the exit code is 1. Other words are answered."""
 
+# What is spelt like an unknown word.
+_FREQUENT_WORDS = 50_000  # any word among this many at the beginning of the vocabulary may be near
+_PREFIX_LETTERS = 2  # a rarer word must begin with this many letters of the word
+_MOST_EXTRA_LETTERS = 2  # one of two near words may have this many letters more than the other
+_LEAST_LIKENESS = 0.65  # twice the letters that two words share in order, in proportion to all letters of both
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `tfw2v neighbours`."""
-    parser.add_argument("--index", metavar="FILE", type=Path, help="search this index, without MODEL (default: none)")
+    add_value(parser, "--index", "FILE", Path, None, "search this index, without MODEL", "none")
     parser.add_argument(
         "words",
         metavar="MODEL WORD",
@@ -30,20 +36,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--positive", metavar="WORD", nargs="+", default=[], help="words to add up")
     parser.add_argument("--negative", metavar="WORD", nargs="+", default=[], help="words to subtract")
-    parser.add_argument(
-        "--topn",
-        metavar="N",
-        type=whole_number(1),
-        default=10,
-        help="print this many neighbours of each (default: %(default)s)",
-    )
+    add_value(parser, "--topn", "N", whole_number(1), 10, "print this many neighbours of each")
     add_format_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table (default: no)")
+    add_switch(parser, "--json", "print JSON instead of a table")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the neighbours of every word, and of the sum if there is one."""
-    searched, words = _searched_and_words(arguments)
+    searched, words = arguments.index, arguments.words
+    if searched is None:
+        if not words:
+            raise CommandError("no MODEL given, and no --index")
+        searched, words = Path(words[0]), words[1:]
     typed: list[tuple[list[str], list[str]]] = [([word], []) for word in words]
     if arguments.positive or arguments.negative:
         typed.append((arguments.positive, arguments.negative))
@@ -69,17 +73,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise CommandError(*complaints, exit_code=1)
 
 
-def _searched_and_words(arguments: argparse.Namespace) -> tuple[Path, list[str]]:
-    """Return the file that is searched, a model or an index, and the words to look up."""
-    if arguments.index is not None:
-        return arguments.index, arguments.words
-    if not arguments.words:
-        raise CommandError("no MODEL given, and no --index")
-    return Path(arguments.words[0]), arguments.words[1:]
-
-
 def _opened_index(arguments: argparse.Namespace) -> Any:
-    """Return an index, which answers as a model does."""
     if arguments.format or arguments.safe:
         flag = "--safe" if arguments.safe else "--format"
         raise CommandError(f"{flag} is for a MODEL; leave it out with --index")
@@ -94,7 +88,6 @@ def _word(text: str, known: Mapping[Any, int]) -> Any:
 
 
 def _complaint(word: str, place: str, vocabulary: Sequence[object]) -> str:
-    """Return the line about a word that is not where it was looked for."""
     near = ", ".join(map(repr, near_spellings(word, vocabulary)))
     return f"word {word!r} is not in {place}" + (f"; near spellings: {near}" if near else "")
 
@@ -118,3 +111,35 @@ def _as_text(answers: dict[str, list[tuple[Any, float]]]) -> str:
         lines = [f"  {str(word).ljust(width)}  {similarity:.3f}" for word, similarity in neighbours]
         blocks.append("\n".join([title, *lines]))
     return "\n\n".join(blocks)
+
+
+def near_spellings(word: str, vocabulary: Sequence[object], most: int = 3) -> list[str]:
+    """Return the words that are spelt most like `word`, upper and lower case being the same; the nearest first.
+
+    The more frequent of two equally near words comes first.
+
+    Parameters
+    ----------
+    vocabulary : sequence
+        All words by falling count. Keys that are not strings are left out.
+    """
+    matcher = SequenceMatcher(autojunk=False)
+    matcher.set_seq2(word.casefold())  # the matcher stores the letters of its second word
+    found: list[tuple[float, int, str]] = []
+    for place, candidate in enumerate(_candidates(word, vocabulary)):
+        matcher.set_seq1(candidate.casefold())
+        # From the fastest ratio to the slowest: each is at least as large as the next.
+        if matcher.real_quick_ratio() >= _LEAST_LIKENESS and matcher.quick_ratio() >= _LEAST_LIKENESS:
+            found.append((-matcher.ratio(), place, candidate))
+    return [candidate for likeness, _, candidate in sorted(found)[:most] if -likeness >= _LEAST_LIKENESS]
+
+
+def _candidates(word: str, vocabulary: Sequence[object]) -> Iterator[str]:
+    """Yield the frequent words of about the same length, and rarer ones that begin with the same letters as well."""
+    least, most = len(word) - _MOST_EXTRA_LETTERS, len(word) + _MOST_EXTRA_LETTERS
+    prefix = word[:_PREFIX_LETTERS].casefold()
+    for place, key in enumerate(vocabulary):
+        if not isinstance(key, str) or not least <= len(key) <= most:
+            continue
+        if place < _FREQUENT_WORDS or key[:_PREFIX_LETTERS].casefold() == prefix:
+            yield key

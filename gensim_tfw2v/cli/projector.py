@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from gensim_tfw2v.cli.arguments import whole_number
-from gensim_tfw2v.cli.errors import CommandError
-from gensim_tfw2v.cli.models import add_format_arguments, vectors_of
+from gensim_tfw2v.cli.arguments import add_switch, add_value, whole_number
+from gensim_tfw2v.cli.errors import CommandError, refusing
+from gensim_tfw2v.cli.inputs import add_format_arguments, vectors_at
 from gensim_tfw2v.files.models import read_model, recognise_format
 from gensim_tfw2v.tensorboard.options import PROJECTOR_WORDS
 
@@ -21,16 +21,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("model", metavar="MODEL", type=Path, help="gensim model, keyed vectors, or word2vec text or binary file")
     add("--logdir", metavar="FOLDER", type=Path, required=True, help="folder to write to, made if it is missing")
-    add(
-        "--top",
-        metavar="N",
-        type=whole_number(1),
-        default=PROJECTOR_WORDS,
-        help="write the N most frequent words (default: %(default)s)",
-    )
+    add_value(parser, "--top", "N", whole_number(1), PROJECTOR_WORDS, "write the N most frequent words")
     add("--words", metavar="FILE", type=Path, help="write the words of this file instead, one word a line")
     add("--name", default="vectors", help="name of the vectors in the projector (default: %(default)s)")
-    add("--output-vectors", action="store_true", help="write a gensim model's output vectors as well (default: no)")
+    add_switch(parser, "--output-vectors", "write a gensim model's output vectors as well")
     add_format_arguments(parser)
 
 
@@ -41,7 +35,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.safe and arguments.output_vectors:
         raise CommandError("--output-vectors needs a whole gensim model, which --safe refuses; leave one of them out")
     words = None if arguments.words is None else _read_words(arguments.words)
-    vectors = vectors_of(arguments)
+    vectors = vectors_at(arguments.model, arguments)
     outputs = _output_vectors(arguments.model, arguments.format) if arguments.output_vectors else None
     try:
         export_projector(
@@ -54,10 +48,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _read_words(path: Path) -> list[str]:
-    try:
+    with refusing(OSError, UnicodeDecodeError, prefix=f"cannot read words from {str(path)!r}: "):
         return [line for line in path.read_text(encoding="utf8").split("\n") if line]
-    except (OSError, UnicodeDecodeError) as error:
-        raise CommandError(f"cannot read words from {str(path)!r}: {error}") from error
 
 
 def _output_vectors(path: Path, file_format: str | None) -> Any:

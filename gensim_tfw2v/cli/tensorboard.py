@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from gensim_tfw2v.cli.arguments import whole_number
+from gensim_tfw2v.cli.arguments import add_value, whole_number
 from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.runtime.tensorflow import import_quietly
 
@@ -18,16 +18,9 @@ DESCRIPTION = """Start TensorBoard on the logs in FOLDER, and run it until inter
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `tfw2v tensorboard`."""
-    add = parser.add_argument
-    add("logdir", metavar="FOLDER", type=Path, help="folder of one training's log, or of several")
-    add(
-        "--port",
-        metavar="N",
-        type=whole_number(0),
-        default=6006,
-        help="port to listen on, 0 for any free port (default: %(default)s)",
-    )
-    add("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    parser.add_argument("logdir", metavar="FOLDER", type=Path, help="folder of one training's log, or of several")
+    add_value(parser, "--port", "N", whole_number(0), 6006, "port to listen on, 0 for any free port")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -11,11 +11,15 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
-_PROGRAM = "import sys; sys.path[:] = {}; from {} import main; main(sys.argv[1:])"
+# Ctrl-C reaches the whole process group, but whoever started the process ends it.
+_PROGRAM = (
+    "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
+    "sys.path[:] = {}; from {} import main; main(sys.argv[1:])"
+)
 
 
 def can_start() -> bool:
@@ -45,30 +49,17 @@ class ChildProgram:
             # The process computes no matrix products: threads for them would only take time to start.
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
         )
-
-    @property
-    def input(self) -> IO[bytes]:
-        """Its standard input."""
         assert self._process.stdin is not None
-        return self._process.stdin
-
-    @property
-    def output(self) -> IO[bytes]:
-        """Its standard output."""
         assert self._process.stdout is not None
-        return self._process.stdout
+        self.input: IO[bytes] = self._process.stdin
+        self.output: IO[bytes] = self._process.stdout
 
     @property
     def has_ended(self) -> bool:
-        """Whether the process has ended."""
         return self._process.poll() is not None
 
-    def kill(self) -> None:
-        """Kill the process; a thread that waits for its output finds the output at its end."""
-        self._process.kill()
-
     def end(self) -> None:
-        """Kill the process, and wait until it has ended."""
+        """Kill the process, and wait until it has ended; a thread that waits for its output finds the output's end."""
         self._process.kill()
         self.output.close()
         with contextlib.suppress(BrokenPipeError):  # something was still to be written
@@ -91,3 +82,12 @@ def import_path() -> list[str]:
     """Return a module search path on which a new process finds this package and the same NumPy."""
     home = str(Path(__file__).resolve().parents[2])
     return sys.path if home in sys.path else [*sys.path, home]
+
+
+@contextlib.contextmanager
+def output_to_parent() -> Iterator[IO[bytes]]:
+    """Yield this process's standard output; end the process if nobody reads it any more."""
+    try:
+        yield sys.stdout.buffer
+    except BrokenPipeError:
+        os._exit(0)  # the interpreter must not try again to write at exit

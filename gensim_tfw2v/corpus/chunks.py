@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,27 +55,21 @@ def cut_into_chunks(corpus: Iterable[Pieces], words_per_chunk: int) -> Iterator[
 
 
 def _cut(corpus: Iterable[Pieces], words_per_chunk: int) -> Iterator[Pieces]:
-    """Yield the pieces of each chunk."""
     waiting: list[Pieces] = []
     words = 0
     for pieces in corpus:
         waiting.append(pieces)
         words += pieces.ids.size
         if words >= words_per_chunk:
-            rest = yield from _full_chunks(_joined(waiting), words_per_chunk)
-            waiting, words = [rest], rest.ids.size
+            found, piece, word = _joined(waiting), 0, 0
+            for stop, end in _chunk_ends(found.lengths, words_per_chunk):
+                yield _between(found, slice(word, end), slice(piece, stop))
+                piece, word = stop, end
+            waiting = [_between(found, slice(word, None), slice(piece, None))]
+            words = waiting[0].ids.size
     rest = _joined(waiting)
     if rest.lengths.size:
         yield rest
-
-
-def _full_chunks(pieces: Pieces, words_per_chunk: int) -> Generator[Pieces, None, Pieces]:
-    """Yield the pieces of each full chunk, and return the pieces that are left."""
-    piece = word = 0
-    for stop, end in _chunk_ends(pieces.lengths, words_per_chunk):
-        yield _between(pieces, slice(word, end), slice(piece, stop))
-        piece, word = stop, end
-    return _between(pieces, slice(word, None), slice(piece, None))
 
 
 def _between(pieces: Pieces, words: slice, which: slice) -> Pieces:

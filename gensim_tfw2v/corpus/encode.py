@@ -1,27 +1,33 @@
-"""Corpus files → an encoded corpus: a folder of shards of ids, which workers read directly, and faster than text."""
+"""Corpus files → encoded corpora: folders of shards of ids, which workers read directly, and faster than text."""
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing
 from pathlib import Path
+
+import numpy as np
 
 from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Int64Array
 from gensim_tfw2v.corpus.child_program import can_start
-from gensim_tfw2v.corpus.encoded_words import as_lines
 from gensim_tfw2v.corpus.file_parts import file_parts
 from gensim_tfw2v.corpus.file_scan import ScanProgress, count_parts
+from gensim_tfw2v.corpus.fixed_draws import fractions, key_of
+from gensim_tfw2v.corpus.number_sentences import NumberTable
 from gensim_tfw2v.corpus.raw_vocabulary import RawVocabulary
 from gensim_tfw2v.corpus.sections.coordination import encode_sections
-from gensim_tfw2v.corpus.sections.encoders import Encoder, Encoders, ProcessEncoder
+from gensim_tfw2v.corpus.sections.encoders import Encoder, ProcessEncoder
 from gensim_tfw2v.corpus.sections.plan import sections_of
 from gensim_tfw2v.corpus.sentences import Sentences
-from gensim_tfw2v.corpus.shard_writer import ShardWriter
+from gensim_tfw2v.corpus.shard_writer import ShardWriter, as_lines
 from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.files.whole_files import written_folder
 from gensim_tfw2v.runtime.tensorflow import usable_cores
+
+_SPLIT = 0x73706C74  # purpose of random numbers
+TRAINED, HELD_OUT = "trained", "held-out"  # folders of the two corpora of a split
 
 
 def encode_corpus(
@@ -60,16 +66,18 @@ def encode_corpus(
         files. Meanwhile the disk needs about twice the space. A section is at most 128 MB of plain text, or a whole
         compressed file or table.
     """
-    if processes is None:
-        return _encode_here(corpus, folder, workers, shard_words, progress, column)
-    if workers is not None:
-        raise ValueError(f"give workers={workers!r} or processes={processes!r}, and not both")
-    if processes < 1:
-        raise ValueError(f"processes must be at least 1, got {processes!r}")
-    if processes == 1 or not can_start():
-        return _encode_here(corpus, folder, 1, shard_words, progress, column)
-    encoders = [ProcessEncoder() for _ in range(processes)]
-    return encode_with(encoders, corpus, folder, shard_words=shard_words, progress=progress, column=column)
+    if processes is not None:
+        if workers is not None:
+            raise ValueError(f"give workers={workers!r} or processes={processes!r}, and not both")
+        if processes < 1:
+            raise ValueError(f"processes must be at least 1, got {processes!r}")
+        if processes > 1 and can_start():
+            encoders = [ProcessEncoder() for _ in range(processes)]
+            return encode_with(encoders, corpus, folder, shard_words=shard_words, progress=progress, column=column)
+        workers = 1
+    with _new_folder(folder, shard_words) as unfinished, closing(ShardWriter(unfinished, shard_words)) as writer:
+        writer.finish(*_read_corpus(corpus, writer.append, workers, progress, column))
+    return EncodedCorpus(folder)
 
 
 def encode_with(
@@ -94,41 +102,70 @@ def encode_with(
     section_bytes : int, optional
         Largest size of a section of plain text.
     """
-    with _new_folder(folder, shard_words) as unfinished, Encoders(encoders) as running:
-        files = _files_of(Path(corpus))
-        sections = sections_of(files, len(running), column, part_bytes, section_bytes)
-        if not encode_sections(sections, unfinished, running, shard_words, progress):
+    with _new_folder(folder, shard_words) as unfinished, ExitStack() as stack:
+        for encoder in encoders:
+            stack.callback(encoder.close)
+        files, width = _files_of(Path(corpus)), sum(encoder.width for encoder in encoders)
+        sections = sections_of(files, width, column, part_bytes, section_bytes)
+        if not encode_sections(sections, unfinished, encoders, shard_words, progress):
             raise _without_words(files)
     return EncodedCorpus(folder)
 
 
-def _encode_here(
+def encode_split(
     corpus: str | os.PathLike[str],
-    folder: str | os.PathLike[str],
-    workers: int | None,
-    shard_words: int,
-    progress: ScanProgress | None,
-    column: str | None,
-) -> EncodedCorpus:
-    with (
-        _new_folder(folder, shard_words) as unfinished,
-        contextlib.closing(ShardWriter(unfinished, shard_words)) as writer,
-    ):
-        words, counts = read_corpus(corpus, writer.append, workers, progress, column)
-        writer.finish(zip(words, counts.tolist(), strict=True))
-    return EncodedCorpus(folder)
+    folder: Path,
+    held_out: float,
+    trained: float,
+    seed: int,
+    column: str | None = None,
+) -> tuple[EncodedCorpus, EncodedCorpus]:
+    """Write the sentences of a text to two new folders, in one pass; return the trained and the held-out corpus.
+
+    The number of a sentence and the seed decide where it goes. Each of the two is what `encode_corpus` makes of a text
+    of its sentences.
+
+    Parameters
+    ----------
+    corpus, column
+        As for `encode_corpus`.
+    folder : Path
+        An empty folder.
+    held_out : float
+        The share of the sentences that is held out, above 0 and below 1.
+    trained : float
+        The share of the other sentences that is trained, above 0 and at most 1. The rest is in neither corpus.
+    seed : int
+        What the draw of sentences follows from.
+    """
+    last = held_out + (1.0 - held_out) * trained
+    key, seen = key_of([seed], _SPLIT), 0
+    with ExitStack() as stack:
+        parts = {name: stack.enter_context(closing(_Part(folder / name))) for name in (TRAINED, HELD_OUT)}
+
+        def keep(sentences: Sentences) -> None:
+            nonlocal seen
+            drawn = fractions(key, np.arange(seen, seen + sentences.lengths.size))
+            seen += sentences.lengths.size
+            parts[HELD_OUT].append(sentences.whole(drawn < held_out))
+            parts[TRAINED].append(sentences.whole((drawn >= held_out) & (drawn < last)))
+
+        words, _ = _read_corpus(corpus, keep, column=column)
+        for name, share in ((HELD_OUT, held_out), (TRAINED, trained)):
+            if parts[name].is_empty:
+                raise ValueError(f"a share of {share} of the {seen} sentences of corpus {os.fspath(corpus)!r} is none")
+            parts[name].finish(words)
+    return EncodedCorpus(folder / TRAINED), EncodedCorpus(folder / HELD_OUT)
 
 
-@contextlib.contextmanager
-def _new_folder(folder: str | os.PathLike[str], shard_words: int) -> Iterator[Path]:
-    """Yield an empty folder to fill, and give it its name at the end."""
+def _new_folder(folder: str | os.PathLike[str], shard_words: int) -> AbstractContextManager[Path]:
+    """Return an empty folder to fill, which gets its name at the end."""
     if shard_words < 1:
         raise ValueError(f"shard_words must be at least 1, got {shard_words!r}")
-    with written_folder(Path(os.path.abspath(folder))) as unfinished:
-        yield unfinished
+    return written_folder(Path(os.path.abspath(folder)))
 
 
-def read_corpus(
+def _read_corpus(
     corpus: str | os.PathLike[str],
     keep: Callable[[Sentences], None],
     workers: int | None = None,
@@ -163,3 +200,31 @@ def _files_of(corpus: Path) -> list[Path]:
         if not file.is_file():
             raise ValueError(f"corpus {str(corpus)!r} holds {file.name!r}, which is not a file; only files are read")
     return files
+
+
+class _Part:
+    """Writes some of a corpus's sentences as an encoded corpus of its own, whose words have numbers of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self._writer = ShardWriter(folder, tuning.SHARD_WORDS)
+        self._vocabulary = RawVocabulary()  # its words are numbers of the whole corpus's words
+        self._table = NumberTable(self._vocabulary.numbers)
+
+    @property
+    def is_empty(self) -> bool:
+        return not len(self._vocabulary)
+
+    def append(self, sentences: Sentences) -> None:
+        """Write more sentences, whose words have the whole corpus's numbers."""
+        ids = self._table.ids(sentences.ids)
+        self._vocabulary.count(ids)
+        self._writer.append(Sentences(ids, sentences.lengths))
+
+    def finish(self, words: list[str]) -> None:
+        """End the corpus, given the words of the whole one."""
+        numbers, counts = self._vocabulary.words_and_counts()
+        self._writer.finish((words[number] for number in numbers), counts)
+
+    def close(self) -> None:
+        self._writer.close()

@@ -1,22 +1,28 @@
-"""A corpus file → its parts in order, tokenised by several processes at once."""
+"""A corpus file → its parts in order, tokenised by several processes at once.
+
+A file is cut into parts at white space, near every ``part_bytes`` bytes. A reader tokenises every ``step``-th part. It
+numbers words by itself, and sends the text of each word once. A compressed file can only be read from its beginning, so
+each reader decompresses all of it. Of a table, a reader reads the rows of its own parts.
+
+A reading process runs `main`, and imports little but NumPy.
+"""
 
 from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack
-from itertools import cycle
-from types import TracebackType
+from itertools import chain, cycle
 
 from gensim_tfw2v import tuning
-from gensim_tfw2v.corpus.child_program import ChildProgram, can_start
-from gensim_tfw2v.corpus.decompression import is_compressed
-from gensim_tfw2v.corpus.reading_process import read_parts
-from gensim_tfw2v.corpus.table_file import is_table
+from gensim_tfw2v.corpus.child_program import ChildProgram, can_start, output_to_parent
+from gensim_tfw2v.corpus.table_file import is_table, table_parts
+from gensim_tfw2v.corpus.text_file import compressed_parts, is_compressed, plain_parts
 from gensim_tfw2v.corpus.tokenizer import Part
 
-_MODULE = "gensim_tfw2v.corpus.reading_process"
+_MODULE = "gensim_tfw2v.corpus.file_parts"
+NumberedParts = Generator[tuple[int, Part], None, None]  # parts of a corpus in order, each with its reader
 
 
 def file_parts(
@@ -25,7 +31,7 @@ def file_parts(
     part_bytes: int,
     column: str | None = None,
     meanwhile: Callable[[], object] | None = None,
-) -> Generator[tuple[int, Part], None, None]:
+) -> NumberedParts:
     """Yield the parts of a file in order, each with its reader. Parts of one reader use the same word numbers.
 
     `meanwhile` is called when processes have begun to read, for which this one mostly waits.
@@ -36,54 +42,75 @@ def file_parts(
         parts *= tuning.USUAL_COMPRESSION
         workers = min(workers, tuning.MOST_DECOMPRESSING_READERS)
     if workers <= 1 or parts <= tuning.SMALL_FILE_PARTS or not can_start():
-        for part in read_parts(path, size, part_bytes, 0, 1, column):
-            yield 0, part
-    else:
-        workers = min(workers, parts)
-        with ExitStack() as stack:
-            readers = [
-                stack.enter_context(_ReadingProcess(path, size, part_bytes, first, workers, column))
-                for first in range(workers)
-            ]
-            if meanwhile is not None:
-                meanwhile()
-            for number, reader in cycle(enumerate(readers)):
-                # A process that is ahead waits until its pipe is emptied, which bounds memory.
-                found = reader.next_part()
-                if found is None:
-                    return
-                yield number, found
+        yield from of_one_reader(read_parts(path, size, part_bytes, 0, 1, column))
+        return
+    workers = min(workers, parts)
+    with ExitStack() as stack:
+        programs = []
+        for first in range(workers):
+            arguments = [path, *map(str, (size, part_bytes, first, workers)), *([] if column is None else [column])]
+            programs.append(ChildProgram(_MODULE, arguments))
+            stack.callback(programs[-1].end)
+        if meanwhile is not None:
+            meanwhile()
+        for number, program in cycle(enumerate(programs)):
+            # A process that is ahead waits until its pipe is emptied, which bounds memory.
+            found = _next_part(program, path)
+            if found is None:
+                return
+            yield number, found
 
 
-class _ReadingProcess:
-    """A process that reads every ``step``-th part of a file, until the ``with`` block ends."""
+def of_one_reader(parts: Iterable[Part]) -> NumberedParts:
+    """Yield each part with 0, the number of its only reader."""
+    for part in parts:
+        yield 0, part
 
-    def __init__(self, path: str, size: int, part_bytes: int, first: int, step: int, column: str | None) -> None:
-        self._path = path
-        arguments = [path, *map(str, (size, part_bytes, first, step)), *([] if column is None else [column])]
-        self._program = ChildProgram(_MODULE, arguments)
 
-    def __enter__(self) -> _ReadingProcess:
-        return self
+def read_parts(
+    path: str,
+    size: int,
+    part_bytes: int,
+    first: int,
+    step: int,
+    column: str | None = None,
+    end: int | None = None,
+) -> Iterator[Part]:
+    """Yield parts ``first``, ``first + step``, ... of the first ``size`` bytes of a file, up to part ``end``.
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._program.end()
+    Of a compressed file or a table, yield those of all its content.
+    """
+    if is_table(path):
+        return table_parts(path, part_bytes, first, step, column)
+    if is_compressed(path):
+        return compressed_parts(path, part_bytes, first, step)
+    return plain_parts(path, size, part_bytes, first, step, end)
 
-    def next_part(self) -> Part | None:
-        """Return the process's next part, or None after its last; raise the error that ended the process."""
+
+def _next_part(program: ChildProgram, path: str) -> Part | None:
+    """Return a process's next part, or None after its last; raise the error that ended the process."""
+    try:
+        message = pickle.load(program.output)
+    except (EOFError, pickle.UnpicklingError):
+        raise RuntimeError(
+            f"a process reading {path} {program.how_it_ended()}; train again, with workers=1 to read in this process"
+        ) from None
+    if isinstance(message, Exception):
+        raise message
+    assert message is None or isinstance(message, Part)
+    return message
+
+
+def main(arguments: list[str]) -> None:
+    """Write the parts that `read_parts` yields for these arguments, and None, to standard output, pickled."""
+    path, (size, part_bytes, first, step) = arguments[0], map(int, arguments[1:5])
+    column = arguments[5] if len(arguments) > 5 else None
+    with output_to_parent() as output:
         try:
-            message = pickle.load(self._program.output)
-        except (EOFError, pickle.UnpicklingError):
-            raise self._death() from None
-        if isinstance(message, Exception):
-            raise message
-        assert message is None or isinstance(message, Part)
-        return message
-
-    def _death(self) -> RuntimeError:
-        return RuntimeError(
-            f"a process reading {self._path} {self._program.how_it_ended()}; "
-            "train again, with workers=1 to read in this process"
-        )
+            for part in chain(read_parts(path, size, part_bytes, first, step, column), [None]):
+                pickle.dump(part, output, protocol=5)
+                output.flush()
+        except BrokenPipeError:
+            raise
+        except (OSError, ValueError, ImportError) as error:
+            pickle.dump(error, output, protocol=5)

@@ -13,22 +13,20 @@ import numpy as np
 from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Int32Array, Int64Array
 from gensim_tfw2v.corpus.cache import CacheBudget, EncodedStore
-from gensim_tfw2v.corpus.file_parts import file_parts
-from gensim_tfw2v.corpus.raw_vocabulary import NumbersOfParts, RawVocabulary, Tally, renumbered
+from gensim_tfw2v.corpus.file_parts import NumberedParts, file_parts
+from gensim_tfw2v.corpus.raw_vocabulary import RawVocabulary, renumbered
 from gensim_tfw2v.corpus.sentences import LineLengths, Sentences
 from gensim_tfw2v.corpus.tokenizer import Part
 
 ScanProgress = Callable[[int, int, int], None]
 FileState = tuple[int, int, int, int]
-NumberedParts = Generator[tuple[int, Part], None, None]  # parts of a corpus in order, each with its reader
+_Lines = Generator[tuple[Int32Array, Int32Array], None, None]  # words of each part, and its line lengths
 
 
 @dataclass
-class FileScan:
-    """The result of one pass over a corpus file, counted as gensim's `LineSentence` counts after a byte order mark."""
+class Scan:
+    """The result of one pass over a corpus."""
 
-    path: str
-    state: FileState
     words: list[Any]
     """Distinct words in the order of their first appearance."""
     counts: Int64Array
@@ -36,8 +34,20 @@ class FileScan:
     total_words: int
     sentence_count: int
     encoded: EncodedStore
-    """The sentences as places in `words`, if they fit the budget (`encoded.complete`)."""
-    column: str | None = None
+    """The sentences as places in `words`, if they fit the budget and none was cut (`encoded.complete`)."""
+
+    def close(self) -> None:
+        """Free the encoded corpus; the counts stay."""
+        self.encoded.close()
+
+
+@dataclass
+class FileScan(Scan):
+    """The result of one pass over a corpus file, counted as gensim's `LineSentence` counts after a byte order mark."""
+
+    path: str
+    state: FileState
+    column: str | None
     """The column of a table that was named."""
 
     def matches(self, path: str | os.PathLike[str]) -> bool:
@@ -55,10 +65,6 @@ class FileScan:
     def is_of_deleted(self, path: str | os.PathLike[str]) -> bool:
         """Return whether ``path`` is the file that was read, and no longer exists."""
         return os.path.abspath(path) == self.path and not os.path.exists(self.path)
-
-    def close(self) -> None:
-        """Free the encoded corpus; the counts stay."""
-        self.encoded.close()
 
 
 def scan_file(
@@ -101,22 +107,18 @@ def scan_file(
     path = os.path.abspath(path)
     state = _file_state(path)
     parts = file_parts(path, workers, part_bytes, column, meanwhile)
-    vocabulary, store = counted_and_kept(parts, budget, progress)
-    words, counts = vocabulary.words_and_counts()
-    return FileScan(path, state, words, counts, vocabulary.total_words, vocabulary.sentence_count, store, column)
+    return FileScan(**vars(scan_of_parts(parts, budget, progress)), path=path, state=state, column=column)
 
 
-def counted_and_kept(
-    parts: NumberedParts, budget: CacheBudget, progress: ScanProgress | None
-) -> tuple[RawVocabulary, EncodedStore]:
-    """Return the vocabulary of parts, and their sentences as its word numbers, within a budget."""
+def scan_of_parts(parts: NumberedParts, budget: CacheBudget, progress: ScanProgress | None) -> Scan:
+    """Return the words of parts and their counts, and keep their sentences as numbers within a budget."""
     vocabulary, store = RawVocabulary(), EncodedStore(budget)
     try:
         count_parts(parts, vocabulary, store.append, progress)
     except BaseException:
         store.close()
         raise
-    return vocabulary, store
+    return Scan(*vocabulary.words_and_counts(), vocabulary.total_words, vocabulary.sentence_count, store)
 
 
 def count_parts(
@@ -126,7 +128,7 @@ def count_parts(
     progress: ScanProgress | None,
 ) -> None:
     """Add the words and sentences of parts to a vocabulary, and give the sentences to `keep` as its word numbers."""
-    with closing(_counted_sentences(parts, vocabulary)) as found:
+    with closing(_sentences_of(counted_parts(parts, vocabulary))) as found:
         for sentences in found:
             keep(sentences)
             vocabulary.total_words += sentences.ids.size
@@ -135,90 +137,45 @@ def count_parts(
                 progress(vocabulary.total_words, len(vocabulary), vocabulary.sentence_count)
 
 
-def _counted_sentences(parts: NumberedParts, vocabulary: RawVocabulary) -> Generator[Sentences, None, None]:
-    """Yield sentences, some at a time, as word numbers of a vocabulary; add and count their words there."""
-    lines = _LineJoiner()
-    with closing(counted_parts(parts, vocabulary)) as found:
-        for ids, line_lengths in found:
-            yield lines.join(ids, line_lengths)
-    rest = lines.rest()
-    if rest.ids.size:
-        yield rest
-
-
-def counted_parts(
-    parts: NumberedParts, vocabulary: RawVocabulary
-) -> Generator[tuple[Int32Array, Int32Array], None, None]:
+def counted_parts(parts: NumberedParts, vocabulary: RawVocabulary) -> _Lines:
     """Yield each part's words as word numbers of a vocabulary, and its line lengths; add and count the words there."""
-    tallies: dict[int, Tally] = {}
-    with closing(_with_tables(parts, NumbersOfParts(vocabulary))) as found:
-        for reader, numbers, part in found:
-            if part.new_numbering and reader in tallies:
-                tallies.pop(reader).add_to(vocabulary)
-            tallies.setdefault(reader, Tally()).add(numbers, part.ids)
-            yield renumbered(part.ids, numbers), part.line_lengths
-    for tally in tallies.values():
-        tally.add_to(vocabulary)
-
-
-def file_sentences(
-    path: str | os.PathLike[str],
-    number: Callable[[Any], int],
-    workers: int,
-    *,
-    part_bytes: int = tuning.FILE_PART_BYTES,
-    column: str | None = None,
-) -> Generator[Sentences, None, None]:
-    """Yield a file's sentences, some at a time, with the number that ``number`` returns for each word."""
-    return sentences_of_parts(file_parts(os.path.abspath(path), workers, part_bytes, column), number)
+    with closing(_renumbered_parts(parts, vocabulary.numbers_of_part)) as found:
+        for ids, line_lengths in found:
+            vocabulary.count(ids)
+            yield ids, line_lengths
 
 
 def sentences_of_parts(parts: NumberedParts, number: Callable[[Any], int]) -> Generator[Sentences, None, None]:
     """Yield the sentences of parts, some at a time, with the number that ``number`` returns for each word."""
-    lines = _LineJoiner()
 
     def of_new_words(part: Part) -> Int32Array:
         return np.fromiter(map(number, part.new_words), dtype=np.int32, count=len(part.new_words))
 
-    with closing(_with_tables(parts, of_new_words)) as found:
-        for _, numbers, part in found:
-            yield lines.join(renumbered(part.ids, numbers), part.line_lengths)
-    yield lines.rest()
+    return _sentences_of(_renumbered_parts(parts, of_new_words))
 
 
-def _with_tables(
-    parts: NumberedParts, numbers: Callable[[Part], Int32Array]
-) -> Generator[tuple[int, Int32Array, Part], None, None]:
-    """Yield parts in order, each with its reader and the table from the reader's word numbers to ours.
-
-    `numbers` returns ours of a part's new words.
-    """
-    tables: dict[int, Int32Array] = {}
+def _renumbered_parts(parts: NumberedParts, numbers: Callable[[Part], Int32Array]) -> _Lines:
+    """Yield each part's words, and its line lengths; `numbers` returns our numbers of a part's new words."""
+    tables: dict[int, Int32Array] = {}  # from each reader's word numbers to ours
     with closing(parts):
         for reader, part in parts:
             new = numbers(part)
             tables[reader] = new if part.new_numbering else np.concatenate([tables[reader], new])
-            yield reader, tables[reader], part
+            yield renumbered(part.ids, tables[reader]), part.line_lengths
 
 
-class _LineJoiner:
-    """Joins lines that were cut at the end of a part, and cuts overlong lines as gensim does."""
-
-    def __init__(self) -> None:
-        self._lengths = LineLengths()
-        self._open = np.empty(0, dtype=np.int32)
-
-    def join(self, ids: Int32Array, line_lengths: Int32Array) -> Sentences:
-        """Return the sentences that are complete, and keep the line that may continue in the next part."""
-        lengths = self._lengths.join(line_lengths)
-        ids = np.concatenate([self._open, ids])
-        complete = ids.size - self._lengths.open_words
-        self._open = ids[complete:].copy()
-        return Sentences(ids[:complete], lengths)
-
-    def rest(self) -> Sentences:
-        """Return the last line if no line end follows it."""
-        return Sentences(self._open, self._lengths.rest())
+def _sentences_of(lines: _Lines) -> Generator[Sentences, None, None]:
+    """Yield sentences: lines that the end of a part cuts are joined, and overlong lines are cut as gensim does."""
+    lengths, rest = LineLengths(), np.empty(0, dtype=np.int32)  # words of the line that may continue in the next part
+    with closing(lines):
+        for ids, line_lengths in lines:
+            complete_lengths = lengths.join(line_lengths)
+            ids = np.concatenate([rest, ids])
+            complete = ids.size - lengths.open_words
+            rest = ids[complete:].copy()
+            yield Sentences(ids[:complete], complete_lengths)
+    if rest.size:
+        yield Sentences(rest, lengths.rest())
 
 
 def _file_state(path: str) -> FileState:

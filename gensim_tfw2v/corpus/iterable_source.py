@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import zlib
 from collections.abc import Generator, Hashable, Iterable, Mapping
 from contextlib import closing
+from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any
 
@@ -17,8 +19,7 @@ from gensim_tfw2v.corpus.chunks import Chunk, Pieces
 from gensim_tfw2v.corpus.file_scan import sentences_of_parts
 from gensim_tfw2v.corpus.hold_out import HoldOut
 from gensim_tfw2v.corpus.number_sentences import NumberTable
-from gensim_tfw2v.corpus.pass_beginning import PassBeginning
-from gensim_tfw2v.corpus.sentence_batches import NumberBatch, SentenceBatch, sentence_batches
+from gensim_tfw2v.corpus.sentence_batches import SentenceBatch, sentence_batches
 from gensim_tfw2v.corpus.sentence_parts import SentenceParts
 from gensim_tfw2v.corpus.sentence_scan import SentenceScan
 from gensim_tfw2v.corpus.sources import TextSource
@@ -30,6 +31,34 @@ class _AbandonedError(Exception):
     """The pass over the corpus was abandoned."""
 
 
+@dataclass
+class PassBeginning:
+    """The first sentences of a pass as checksums of their ids and lengths. Two are equal if the sentences are."""
+
+    words_missing: int = field(default_factory=lambda: tuning.COMPARED_WORDS)
+    pieces_missing: int = field(default_factory=lambda: tuning.COMPARED_PIECES)
+    checksums: tuple[int, ...] = (0, 0, 0)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no further sentence counts."""
+        return self.words_missing <= 0 or self.pieces_missing <= 0
+
+    def add(self, pieces: Pieces) -> None:
+        """Add the next pieces of the pass, as many as are missing."""
+        if self.is_whole:
+            return
+        ends = np.cumsum(pieces.lengths, dtype=np.int64)
+        count = min(self.pieces_missing, int(np.searchsorted(ends, self.words_missing)) + 1, ends.size)
+        words = int(ends[count - 1]) if count else 0
+        arrays = pieces.ids[:words], pieces.lengths[:count], pieces.begun[:count]
+        self.checksums = tuple(
+            zlib.crc32(array.tobytes(), sum_) for array, sum_ in zip(arrays, self.checksums, strict=True)
+        )
+        self.words_missing -= words
+        self.pieces_missing -= count
+
+
 class IterableSource(TextSource):
     """An iterable of sentences that can be iterated over again.
 
@@ -39,9 +68,7 @@ class IterableSource(TextSource):
     ----------
     sentences : iterable of sequence of hashable
         Sentences; each is a sequence of words, and a plain string is a sequence of characters.
-    key_to_index : mapping
-        Ids of the known words.
-    words_per_chunk, budget, ids_below, held_out, weights
+    key_to_index, words_per_chunk, budget, ids_below, held_out, weights
         As for `TextSource`.
     scan : SentenceScan, optional
         Result of an earlier pass. If it keeps the encoded sentences, they are the first pass. The caller closes the
@@ -66,7 +93,6 @@ class IterableSource(TextSource):
         self._is_compared = False  # with another pass
 
     def epoch(self, number: int = 0) -> Generator[Chunk, None, None]:
-        """Yield the chunks of one pass over all sentences."""
         self._drop_if_passes_differ()
         yield from super().epoch(number)
 
@@ -86,7 +112,9 @@ class IterableSource(TextSource):
     def _pieces(self) -> Generator[Pieces, None, None]:
         beginning = PassBeginning()
         with closing(super()._pieces()) as found:
-            yield from beginning.noted(found)
+            for pieces in found:
+                beginning.add(pieces)
+                yield pieces
         if self._beginning is None:
             self._beginning = beginning
 
@@ -95,7 +123,6 @@ class IterableSource(TextSource):
         return scan if scan is not None and scan.stands_for(self._sentences) else None
 
     def _begins_with(self, beginning: PassBeginning) -> bool:
-        """Return whether a new pass begins as an earlier one did."""
         again = PassBeginning()
         with closing(self._read_in_batches(again.words_missing, again.pieces_missing)) as found:
             for pieces in found:
@@ -118,11 +145,10 @@ class IterableSource(TextSource):
 
         table = NumberTable(self._ids_of_words)
         for batch in sentence_batches(self._sentences, words, pieces, raise_if_abandoned):
-            ids = table.ids(batch.numbers) if isinstance(batch, NumberBatch) else self._ids_of(batch)
+            ids = self._ids_of(batch) if batch.numbers is None else table.ids(batch.numbers)
             yield Pieces(ids, np.array(batch.lengths, dtype=np.int32), np.array(batch.begun, dtype=np.int32))
 
     def _ids_of_words(self, words: list[Any]) -> Int32Array:
-        """Return the ids of words, -1 for unknown ones."""
         return self._ids_of(SentenceBatch(words, [len(words)], [1], 0))
 
     def _ids_of(self, batch: SentenceBatch) -> Int32Array:

@@ -11,10 +11,23 @@ import numpy.typing as npt
 
 from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Int32Array, Int64Array
-from gensim_tfw2v.corpus.sentence_errors import LARGEST_NUMBER, is_word_number, number_too_large
 
+LARGEST_NUMBER = np.iinfo(np.int64).max  # in an array of words
 _UNSEEN = -2  # ids below 0 are of unknown words
 _INT64 = np.dtype(np.int64)
+
+
+def is_word_number(word: Any) -> bool:
+    """Return whether a word is a whole number that may be beside arrays of them; a bool is none."""
+    return (type(word) is int or isinstance(word, np.integer)) and 0 <= int(word) <= LARGEST_NUMBER
+
+
+def number_too_large(number: int, sentence: int) -> ValueError:
+    """Return the error for a word in an array, or beside arrays, that does not fit 64 bits."""
+    return ValueError(
+        f"sentence number {sentence} holds the word {number}; whole numbers beside arrays of them must be below 2**63: "
+        "number the items anew, or give them as str"
+    )
 
 
 def numbers_in(words: list[Any]) -> Int64Array | None:

@@ -23,6 +23,7 @@ class RawVocabulary:
         self._numbers.default_factory = self._numbers.__len__
         self._last: list[Any] = []  # words that `_numbers` does not have yet, in order
         self._counts: Int64Array = np.empty(0, dtype=np.int64)
+        self._first_numbering = False  # of a reader: all of its words are new
 
     def __len__(self) -> int:
         return len(self._numbers) + len(self._last)
@@ -45,45 +46,20 @@ class RawVocabulary:
         """Return the numbers of words; new words get the next ones."""
         return np.fromiter(map(self.number, words), dtype=np.int32, count=len(words))
 
-    def add(self, numbers: Int32Array, counts: Int64Array) -> None:
-        """Add the counts of words, given by their numbers. Each number may appear only once."""
+    def numbers_of_part(self, part: Part) -> Int32Array:
+        """Return the numbers of a part's new words."""
+        if part.new_numbering:
+            self._first_numbering = not len(self)
+        return (self.append if self._first_numbering else self.numbers)(part.new_words)
+
+    def count(self, numbers: Int32Array) -> None:
+        """Count occurrences of words, given by their numbers."""
         self._counts = lengthened(self._counts, len(self))
-        self._counts[numbers] += counts
+        call("count_words", numbers, self._counts)
 
     def words_and_counts(self) -> tuple[list[Any], Int64Array]:
         """Return the distinct words and how often each appeared."""
         return [*self._numbers, *self._last], lengthened(self._counts, len(self))[: len(self)].copy()
-
-
-class NumbersOfParts:
-    """Returns the numbers of each part's new words. Words of the first numbering are all new to the vocabulary."""
-
-    def __init__(self, vocabulary: RawVocabulary) -> None:
-        self._vocabulary = vocabulary
-        self._are_new = False
-
-    def __call__(self, part: Part) -> Int32Array:
-        if part.new_numbering:
-            self._are_new = not len(self._vocabulary)
-        return (self._vocabulary.append if self._are_new else self._vocabulary.numbers)(part.new_words)
-
-
-class Tally:
-    """Counts of words by one reader's numbers, so that the vocabulary is looked up only once for each word."""
-
-    def __init__(self) -> None:
-        self._numbers: Int32Array = np.empty(0, dtype=np.int32)
-        self._counts: Int64Array = np.empty(0, dtype=np.int64)
-
-    def add(self, numbers: Int32Array, ids: Int32Array) -> None:
-        """Count the words of one part. `numbers` starts with the numbers of the parts before it."""
-        self._numbers = numbers
-        self._counts = lengthened(self._counts, numbers.size)
-        call("count_words", ids, self._counts)
-
-    def add_to(self, vocabulary: RawVocabulary) -> None:
-        """Add all counts to a vocabulary."""
-        vocabulary.add(self._numbers, self._counts[: self._numbers.size])
 
 
 def renumbered(ids: Int32Array, numbers: Int32Array) -> Int32Array:

@@ -1,4 +1,7 @@
-"""Sentences of an iterable → many sentences' words or whole numbers, whose ids are looked up at once."""
+"""Sentences of an iterable → many sentences' words or whole numbers, whose ids are looked up at once.
+
+An item that is no sentence, or a word that may not be in it, is an error that names the sentence.
+"""
 
 from __future__ import annotations
 
@@ -7,44 +10,62 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from gensim_tfw2v.arrays import Int32Array, Int64Array
-from gensim_tfw2v.corpus.number_sentences import NumberBuffer, numbers_in
-from gensim_tfw2v.corpus.sentence_errors import (
-    Places,
-    WrongWordError,
-    array_among_words,
-    not_a_sentence,
-    unhashable_word,
-    word_among_numbers,
-    words_of_array,
-)
+from gensim_tfw2v.corpus.number_sentences import NumberBuffer, is_word_number, number_too_large, numbers_in
 from gensim_tfw2v.corpus.sentences import MAX_SENTENCE_WORDS
+
+
+class WrongWordError(TypeError):
+    """A word that the others of its corpus exclude."""
 
 
 class SentenceBatch(NamedTuple):
     """Pieces of sentences; the lists are emptied when the next batch is taken."""
 
-    words: list[Hashable]  # of all pieces
+    words: list[Any]  # of all pieces; none if these have whole numbers
     lengths: list[int]  # of the pieces
     begun: list[int]  # 1 for a piece that begins a sentence, 0 for another one
     position: int  # of the last sentence; -1 if there is none
+    numbers: Int64Array | None = None  # if all words are whole numbers from 0 on
 
     def ids(self, looked_up: Iterable[int]) -> Int32Array:
         """Return the ids of all words, which this iterable looks up; raise TypeError naming a word without a hash."""
         try:
             return np.fromiter(looked_up, dtype=np.int32, count=len(self.words))
         except TypeError:
-            raise unhashable_word(self.words, Places(*self[1:])) from None
+            raise self._unhashable_word() from None
+
+    def sentence_at(self, place: int) -> int:
+        """Return the number of the sentence that a word of the batch, given by its place, is in."""
+        piece = int(np.searchsorted(np.cumsum(self.lengths), place, side="right"))
+        return self.position - sum(self.begun[piece + 1 :])
+
+    def _unhashable_word(self) -> TypeError:
+        for place, word in enumerate(self.words):
+            try:
+                hash(word)
+            except TypeError:
+                return TypeError(
+                    f"sentence number {self.sentence_at(place)} holds the word {_shown(word)}; a sentence must be a "
+                    "flat sequence of str or other hashable values"
+                )
+        return TypeError("the vocabulary could not look up the words of a sentence")
 
 
-class NumberBatch(NamedTuple):
-    """Pieces of sentences whose words are whole numbers from 0 on; the lists are emptied as those of words are."""
-
-    numbers: Int64Array  # of all pieces
-    lengths: list[int]
-    begun: list[int]
-    position: int
+def checked_sentences(sentences: Iterable[Any]) -> Iterator[Any]:
+    """Yield `sentences`; raise TypeError naming the first that is not a sequence of words."""
+    for position, sentence in enumerate(sentences):
+        # Python iterates over anything that has indices from 0 on.
+        can_be_iterated = hasattr(sentence, "__iter__") or hasattr(sentence, "__getitem__")
+        if not (hasattr(sentence, "__len__") and can_be_iterated):
+            raise _not_a_sentence(sentence, position)
+        if isinstance(sentence, np.ndarray):
+            words = _words_of_array(sentence, position)
+            yield words.tolist() if isinstance(words, np.ndarray) else words
+        else:
+            yield sentence
 
 
 def sentence_batches(
@@ -52,7 +73,7 @@ def sentence_batches(
     most_words: int,
     most_pieces: int,
     before_each: Callable[[], None] | None = None,
-) -> Generator[SentenceBatch | NumberBatch, None, None]:
+) -> Generator[SentenceBatch, None, None]:
     """Yield all sentences, many at a time, in pieces of at most `MAX_SENTENCE_WORDS` words.
 
     The words of a sentence are copied before the next sentence is taken, which may be the same list with other words.
@@ -74,7 +95,7 @@ def sentence_batches(
             before_each()
         is_array = isinstance(sentence, np.ndarray)
         if is_array:
-            sentence = words_of_array(sentence, position)
+            sentence = _words_of_array(sentence, position)
             is_array = isinstance(sentence, np.ndarray)
         if is_array is not are_arrays:  # a batch has either words or the numbers of arrays
             if lengths:
@@ -101,7 +122,7 @@ def sentence_batches(
         except WrongWordError:
             raise
         except TypeError:
-            raise not_a_sentence(sentence, position) from None
+            raise _not_a_sentence(sentence, position) from None
     yield pending.batch(position)
 
 
@@ -116,30 +137,29 @@ class _Pending:
         self._has_words = False  # that are no whole numbers
         self._has_arrays = False  # of whole numbers
 
-    def batch(self, position: int) -> SentenceBatch | NumberBatch:
+    def batch(self, position: int) -> SentenceBatch:
         """Return the pieces, of which the last is of the sentence at this position."""
-        places = Places(self.lengths, self.begun, position)
+        batch = SentenceBatch(self.words, self.lengths, self.begun, position)
         if self.numbers.count:
-            return NumberBatch(self._numbers_of_arrays(places), *places)
+            return batch._replace(numbers=self._numbers_of_arrays(batch))
         numbers = None if self._has_words else numbers_in(self.words)
         if numbers is not None:
-            return NumberBatch(numbers, *places)
+            return batch._replace(numbers=numbers)
         if self._has_arrays:
-            raise word_among_numbers(self.words, places)
+            raise _word_among_numbers(self.words, batch)
         self._has_words = True
-        return SentenceBatch(self.words, *places)
+        return batch
 
-    def _numbers_of_arrays(self, places: Places) -> Int64Array:
+    def _numbers_of_arrays(self, batch: SentenceBatch) -> Int64Array:
         numbers = self.numbers.numbers()
         if self._has_words:
-            raise array_among_words(numbers[0], places)
+            raise _array_among_words(numbers[0], batch)
         if numbers.min() < 0:
-            raise word_among_numbers(numbers.tolist(), places)
+            raise _word_among_numbers(numbers.tolist(), batch)
         self._has_arrays = True
         return numbers
 
     def clear(self) -> None:
-        """Drop the pieces."""
         for pending in (self.words, self.numbers, self.lengths, self.begun):
             pending.clear()
 
@@ -153,3 +173,57 @@ def _cut_overlong(sentence: Any) -> Iterator[Any]:
     yield list(islice(words, MAX_SENTENCE_WORDS))
     while piece := list(islice(words, MAX_SENTENCE_WORDS)):
         yield piece
+
+
+def _words_of_array(sentence: npt.NDArray[Any], position: int) -> Any:
+    """Return an array of whole numbers as it is, and another array's words as a list of Python's objects.
+
+    Raise TypeError if its words are neither whole numbers nor text nor objects.
+    """
+    if sentence.ndim != 1:
+        raise _not_a_sentence(sentence, position)
+    if sentence.dtype.kind in "iu" and sentence.size:
+        return sentence
+    if sentence.size and sentence.dtype.kind not in "OUST":
+        raise WrongWordError(
+            f"sentence number {position} holds {_shown(sentence[0].item())} in an array of {sentence.dtype}; the words "
+            "of an array must be whole numbers or str: convert it, for example with astype(int)"
+        )
+    return sentence.tolist()
+
+
+def _not_a_sentence(sentence: Any, position: int) -> TypeError:
+    return TypeError(
+        f"sentence number {position} is {_shown(sentence)}; each sentence must be a sequence of words, "
+        "such as a list of str"
+    )
+
+
+def _word_among_numbers(words: list[Any], batch: SentenceBatch) -> Exception:
+    """Return the error for the first word that may not be beside arrays of whole numbers."""
+    place, word = next((place, word) for place, word in enumerate(words) if not is_word_number(word))
+    sentence = batch.sentence_at(place)
+    if type(word) is not int and not isinstance(word, np.integer):
+        return WrongWordError(
+            f"sentence number {sentence} holds the word {_shown(word)}, and others are arrays of integers; then all "
+            "words must be whole numbers"
+        )
+    if word > 0:
+        return number_too_large(int(word), sentence)
+    return ValueError(
+        f"sentence number {sentence} holds the word {word}; whole numbers beside arrays of them must be at least 0: "
+        "leave out padding, or give all words as str"
+    )
+
+
+def _array_among_words(number: Any, batch: SentenceBatch) -> TypeError:
+    """Return the error for an array of whole numbers, the first of a batch, in a corpus that has had other words."""
+    return WrongWordError(
+        f"sentence number {batch.sentence_at(0)} holds the word {number} in an array of integers, and an earlier one "
+        "holds words that are no whole numbers; give all words as str, or all as whole numbers"
+    )
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return f"{text if len(text) <= 60 else text[:60] + '...'} of type {type(value).__name__}"

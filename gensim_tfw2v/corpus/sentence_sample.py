@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gensim_tfw2v.arrays import BoolArray, Float64Array, Int32Array, Int64Array
+from gensim_tfw2v.arrays import BoolArray, Int32Array, Int64Array
 from gensim_tfw2v.corpus.fixed_draws import fractions
 from gensim_tfw2v.corpus.sentences import Sentences
 
@@ -35,7 +35,7 @@ class SentenceSample:
         """Add the next sentences of the stream."""
         numbers = np.arange(self._seen, self._seen + sentences.lengths.size, dtype=np.int64)
         self._seen += numbers.size
-        self._keep(sentences, numbers, self._ranks(numbers) <= self._highest_rank)
+        self._keep(sentences, numbers, fractions(self._key, numbers) <= self._highest_rank)
         if self._words > 2 * self._wanted:
             self._drop_surplus()
 
@@ -43,9 +43,6 @@ class SentenceSample:
         """Return the sample, in the order of the stream."""
         self._drop_surplus()
         return self._joined()[0]
-
-    def _ranks(self, numbers: Int64Array) -> Float64Array:
-        return fractions(self._key, numbers)
 
     def _keep(self, sentences: Sentences, numbers: Int64Array, chosen: BoolArray) -> None:
         kept = sentences.whole(chosen)
@@ -64,7 +61,7 @@ class SentenceSample:
         if self._words <= self._wanted:
             return
         sentences, numbers = self._joined()
-        ranks = self._ranks(numbers)
+        ranks = fractions(self._key, numbers)
         order = np.argsort(ranks, kind="stable")
         needed = int(np.searchsorted(np.cumsum(sentences.lengths[order], dtype=np.int64), self._wanted)) + 1
         self._highest_rank = float(ranks[order[:needed]][-1])

@@ -19,7 +19,6 @@ import struct
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 
@@ -58,21 +57,6 @@ class ShardSize:
         return NUMBER.itemsize * (self.words + self.sentences)
 
 
-@dataclass(frozen=True)
-class ShardName:
-    """A shard's file, and the content that its header must have."""
-
-    folder: Path
-    shard: int
-    fingerprint: str  # of the corpus, in hexadecimal
-    has_checksums: bool  # False in the former format
-
-    @property
-    def path(self) -> Path:
-        """The shard's file."""
-        return shard_path(self.folder, self.shard)
-
-
 def shard_path(folder: Path, shard: int) -> Path:
     """Return the file of a shard."""
     return folder / f"shard-{shard:05d}.ids"
@@ -86,44 +70,35 @@ def header_of_shard(size: ShardSize, shard: int, fingerprint: str) -> bytes:
 
 def page_checksums(data: bytes) -> bytes:
     """Return the checksums of all pages of `data`, which begins with a page."""
-    checksums = np.empty(_checksum_bytes(len(data)) // _WORD.itemsize, np.uint64)
+    checksums = np.empty(checksum_bytes(len(data)) // _WORD.itemsize, np.uint64)
     call("page_checksums", np.frombuffer(data, np.uint8), PAGE_BYTES, checksums)
     return checksums.tobytes()
 
 
-def create_shard(folder: Path, shard: int, size: ShardSize) -> None:
-    """Make a shard's file of the right size, whose content several processes write."""
-    with shard_path(folder, shard).open("xb") as file:
-        file.truncate(HEADER_BYTES + size.data_bytes + _checksum_bytes(size.data_bytes))
-
-
-def read_checksums(folder: Path, shard: int, size: ShardSize) -> bytes:
-    """Return the checksums of all pages of a shard whose header is not written yet."""
-    with shard_path(folder, shard).open("rb") as file:
-        file.seek(HEADER_BYTES + size.data_bytes)
-        return file.read()
-
-
-def write_page_checksum(folder: Path, shard: int, size: ShardSize, page: int) -> None:
-    """Compute the checksum of a page from what the file has there, and write it."""
-    with shard_path(folder, shard).open("r+b") as file:
-        begin = page * PAGE_BYTES
-        file.seek(HEADER_BYTES + begin)
-        checksum = page_checksums(file.read(min(PAGE_BYTES, size.data_bytes - begin)))
-        file.seek(HEADER_BYTES + size.data_bytes + page * PAGE_CHECKSUM_BYTES)
-        file.write(checksum)
-
-
 class OpenShard:
-    """The open file of a shard, whose header and size have been checked. Pages are checked when they are read."""
+    """The open file of a shard, whose header and size have been checked. Pages are checked when they are read.
 
-    def __init__(self, name: ShardName) -> None:
-        self._name = name
+    Parameters
+    ----------
+    folder : Path
+        The encoded corpus.
+    shard : int
+        The shard's number.
+    fingerprint : str
+        That of the corpus, in hexadecimal.
+    has_checksums : bool
+        False in the former format.
+    """
+
+    def __init__(self, folder: Path, shard: int, fingerprint: str, has_checksums: bool) -> None:
+        self._path = shard_path(folder, shard)
+        self._shard, self._fingerprint, self._has_checksums = shard, fingerprint, has_checksums
+        self._data_begin = HEADER_BYTES if has_checksums else _FORMER_HEADER.size
         try:
-            self._file = name.path.open("rb", buffering=0)
+            self._file = self._path.open("rb", buffering=0)
         except OSError as error:
             place = "an encoded corpus has to be where all workers that read it see it under this path"
-            raise with_path(error, f"{place}; {WHAT_TO_DO}", name.path) from None
+            raise with_path(error, f"{place}; {WHAT_TO_DO}", self._path) from None
         try:
             self.size = self._checked_size()
         except BaseException:
@@ -138,47 +113,39 @@ class OpenShard:
 
     def damaged(self, why: str) -> EncodedCorpusError:
         """Return the error for a damaged shard."""
-        return EncodedCorpusError(f"{self._name.path} is no shard of this corpus: {why}; {WHAT_TO_DO}")
+        return EncodedCorpusError(f"{self._path} is no shard of this corpus: {why}; {WHAT_TO_DO}")
 
     def checksums(self) -> bytes:
         """Return the checksums of all pages."""
-        return self._bytes(self._data_begin + self.size.data_bytes, _checksum_bytes(self.size.data_bytes))
+        return self._bytes(self._data_begin + self.size.data_bytes, checksum_bytes(self.size.data_bytes))
 
-    def ids(self, first: int, end: int) -> Int32Array:
-        """Return the ids of words `first` to `end`."""
+    def ids(self, first: int, end: int, vocabulary: int) -> Int32Array:
+        """Return the ids of words `first` to `end`; raise an error unless all are those of so many words."""
         if not 0 <= first <= end <= self.size.words:
             raise self.damaged(f"it has {self.size.words} words, and not those from {first} to {end}")
-        return self._numbers(first, end)
+        ids = self._numbers(first, end)
+        least, largest, _ = _extremes(ids)
+        if ids.size and not 0 <= least <= largest < vocabulary:
+            raise self.damaged("it holds ids of no word")
+        return ids
 
-    def lengths(self, first: int, end: int) -> Int32Array:
-        """Return the number of words of sentences `first` to `end`."""
+    def lengths(self, first: int, end: int, words: int) -> Int32Array:
+        """Return the number of words of sentences `first` to `end`; raise an error unless these are `words` in all."""
         if not 0 <= first <= end <= self.size.sentences:
             raise self.damaged(f"it has {self.size.sentences} sentences, and not those from {first} to {end}")
-        return self._numbers(self.size.words + first, self.size.words + end)
-
-    def check_ids(self, ids: Int32Array, words: int) -> None:
-        """Raise an error unless all ids are those of a vocabulary of `words` words."""
-        least, largest, _ = _extremes(ids)
-        if ids.size and not 0 <= least <= largest < words:
-            raise self.damaged("it holds ids of no word")
-
-    def check_lengths(self, lengths: Int32Array, words: int) -> None:
-        """Raise an error unless the lengths are those of sentences with `words` words in all."""
+        lengths = self._numbers(self.size.words + first, self.size.words + end)
         least, _, total = _extremes(lengths)
         if lengths.size and least < 1:
             raise self.damaged("it holds sentences of less than one word")
         if total != words:
             raise self.damaged("its sentences do not end where its words do")
-
-    @property
-    def _data_begin(self) -> int:
-        return HEADER_BYTES if self._name.has_checksums else _FORMER_HEADER.size
+        return lengths
 
     def _checked_size(self) -> ShardSize:
-        size = self._size_in_header() if self._name.has_checksums else self._size_in_former_header()
+        size = self._size_in_header() if self._has_checksums else self._size_in_former_header()
         expected = self._data_begin + size.data_bytes
-        if self._name.has_checksums:
-            expected += _checksum_bytes(size.data_bytes)
+        if self._has_checksums:
+            expected += checksum_bytes(size.data_bytes)
         there = os.fstat(self._file.fileno()).st_size
         if there != expected:
             raise self.damaged(f"it has {there} bytes instead of {expected}")
@@ -189,15 +156,15 @@ class OpenShard:
         _, fingerprint, words, sentences, shard = _HEADER.unpack_from(header)
         if zlib.crc32(header[: _HEADER.size]) != _HEADER_CHECKSUM.unpack_from(header, _HEADER.size)[0]:
             raise self.damaged("its header does not fit the checksum")
-        if fingerprint.hex() != self._name.fingerprint:
+        if fingerprint.hex() != self._fingerprint:
             raise self.damaged("it was encoded with another vocabulary or another text")
-        if shard != self._name.shard:
+        if shard != self._shard:
             raise self.damaged(f"it holds shard {shard}")
         return ShardSize(words, sentences)
 
     def _size_in_former_header(self) -> ShardSize:
         _, fingerprint, words, sentences = _FORMER_HEADER.unpack(self._header(_FORMER_HEADER.size, _FORMER_MARK))
-        if fingerprint.hex() != self._name.fingerprint:
+        if fingerprint.hex() != self._fingerprint:
             raise self.damaged("it was encoded with another vocabulary")
         return ShardSize(words, sentences)
 
@@ -212,7 +179,7 @@ class OpenShard:
         if first == end:
             return np.zeros(0, np.int32)
         begin, size = NUMBER.itemsize * first, NUMBER.itemsize * (end - first)
-        if self._name.has_checksums:
+        if self._has_checksums:
             pages_begin, data = self._checked_pages(begin, begin + size)
         else:
             pages_begin, data = begin, self._bytes(self._data_begin + begin, size)
@@ -241,22 +208,36 @@ class OpenShard:
         return data
 
     def _read(self, place: int, size: int) -> bytes:
+        """Return `size` bytes of the file, or less if it ends before."""
+        file = self._file.fileno()
         try:
-            return _read_at(self._file.fileno(), place, size)
+            data = os.pread(file, size, place)
+            while len(data) < size and (more := os.pread(file, size - len(data), place + len(data))):
+                data += more
         except OSError as error:
-            raise with_path(error, WHAT_TO_DO, self._name.path) from None
+            raise with_path(error, WHAT_TO_DO, self._path) from None
+        return data
 
 
 class PageChecksums:
-    """Computes the checksums of pages while their data is written, some bytes at a time."""
+    """Computes the checksums of pages while their data is written, some bytes at a time.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    skipped : int, optional
+        Bytes at the beginning that belong to a page before.
+    """
+
+    def __init__(self, skipped: int = 0) -> None:
+        self._skipped = skipped
         self._checksums = bytearray()
         self._rest = b""  # bytes of a page that is not complete
 
     def add(self, data: bytes) -> None:
         """Add the next bytes."""
-        data = self._rest + data
+        in_pages = data[self._skipped :]
+        self._skipped -= len(data) - len(in_pages)
+        data = self._rest + in_pages
         whole = len(data) // PAGE_BYTES * PAGE_BYTES
         self._checksums += page_checksums(data[:whole])
         self._rest = data[whole:]
@@ -271,23 +252,9 @@ class PageChecksums:
         return self.of_whole_pages + page_checksums(self._rest)
 
 
-def bring_to_disk(file: IO[bytes]) -> None:
-    """Wait until what was written to an open file would survive a crash of the machine."""
-    file.flush()
-    os.fsync(file.fileno())
-
-
 def with_path(error: OSError, advice: str, path: Path) -> OSError:
     """Return an error of the operating system that names the file and what to do."""
     return OSError(error.errno, f"{error.strerror}; {advice}", str(path))
-
-
-def _read_at(file: int, place: int, size: int) -> bytes:
-    """Return `size` bytes of a file, or less if it ends before."""
-    data = os.pread(file, size, place)
-    while len(data) < size and (more := os.pread(file, size - len(data), place + len(data))):
-        data += more
-    return data
 
 
 def _extremes(numbers: Int32Array) -> tuple[int, int, int]:
@@ -298,6 +265,6 @@ def _extremes(numbers: Int32Array) -> tuple[int, int, int]:
     return least, largest, total
 
 
-def _checksum_bytes(data_bytes: int) -> int:
+def checksum_bytes(data_bytes: int) -> int:
     """Return the size of the checksums of `data_bytes` bytes."""
     return PAGE_CHECKSUM_BYTES * -(-data_bytes // PAGE_BYTES)

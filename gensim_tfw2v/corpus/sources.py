@@ -1,4 +1,4 @@
-"""Corpora of text → chunks of ids. Each epoch yields all sentences; they are encoded once if they fit a budget."""
+"""Corpora → chunks of ids. Each epoch yields all sentences; text is encoded once if it fits a budget."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,14 @@ import numpy as np
 from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float32Array, Int32Array
 from gensim_tfw2v.corpus.cache import CacheBudget, EncodedStore
-from gensim_tfw2v.corpus.chunks import Chunk, Pieces, cut_into_chunks
-from gensim_tfw2v.corpus.file_scan import FileScan, file_sentences
+from gensim_tfw2v.corpus.chunks import Chunk, Pieces, cut_into_chunks, spans_of
+from gensim_tfw2v.corpus.file_parts import file_parts
+from gensim_tfw2v.corpus.file_scan import FileScan, sentences_of_parts
 from gensim_tfw2v.corpus.hold_out import HoldOut, Take
 from gensim_tfw2v.corpus.sentence_scan import SentenceScan
 from gensim_tfw2v.corpus.sentence_weights import with_weights
 from gensim_tfw2v.corpus.sentences import MAX_SENTENCE_WORDS, Sentences
-from gensim_tfw2v.corpus.shards import ShardReader
+from gensim_tfw2v.corpus.shards import EncodedCorpus, ShardReader
 
 __all__ = ["MAX_SENTENCE_WORDS", "CacheBudget", "Chunk", "FileSource", "Source", "TextSource"]
 
@@ -39,9 +39,7 @@ class Source(ABC):
     def __enter__(self) -> Source:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @abstractmethod
@@ -123,16 +121,15 @@ class TextSource(Source):
             self._take = None
 
     def epoch(self, number: int = 0) -> Generator[Chunk, None, None]:
-        """Yield the chunks of one pass over the whole corpus."""
         if self._cache is not None:
-            yield from self._cached_epoch(self._cache)
+            for place, (sentences, totals) in enumerate(zip(self._cache, self._cached_totals, strict=True)):
+                yield Chunk(place, sentences, *totals)
         elif self._budget is None or self._kept() is not None:
             yield from self._encoded_chunks()
         else:
             yield from self._first_epoch(EncodedStore(self._budget))
 
     def close(self) -> None:
-        """Free the memory and the disk space of the cache."""
         if self._cache is not None:
             self._cache.close()
             self._cache = None
@@ -151,17 +148,14 @@ class TextSource(Source):
         """Read the corpus, and yield it as `_pieces` does."""
 
     def _kept_pieces(self, scan: FileScan | SentenceScan) -> Generator[Pieces, None, None]:
-        """Yield the sentences that an earlier pass has kept, with the ids of their words."""
         ids = self._ids_of_words(scan.words)
         for sentences in scan.encoded:
             yield Pieces.whole(Sentences(ids[sentences.ids], sentences.lengths))
 
     def _ids_of_words(self, words: list[Any]) -> Int32Array:
-        """Return the ids of words, -1 for unknown ones."""
         return np.fromiter(map(self._id, words), dtype=np.int32, count=len(words))
 
     def _has_right_id(self, word: Any) -> bool:
-        """Return whether a word is unknown, or has an id of a row that is trained."""
         found = self._key_to_index.get(word, -1)
         return isinstance(found, numbers.Integral) and -1 <= found < self._ids_below
 
@@ -194,10 +188,6 @@ class TextSource(Source):
         elif self._cache is None:
             self._cache, self._cached_totals = store, totals
 
-    def _cached_epoch(self, cache: EncodedStore) -> Iterator[Chunk]:
-        for number, (sentences, totals) in enumerate(zip(cache, self._cached_totals, strict=True)):
-            yield Chunk(number, sentences, *totals)
-
     def _encoded_chunks(self) -> Iterator[Chunk]:
         with closing(self._pieces()) as found:
             pieces = found if self._weights is None else with_weights(found, self._weights)
@@ -212,9 +202,7 @@ class FileSource(TextSource):
     ----------
     path : str or path-like
         The file.
-    key_to_index : mapping
-        Ids of the known words.
-    words_per_chunk, budget, ids_below, held_out, weights
+    key_to_index, words_per_chunk, budget, ids_below, held_out, weights
         As for `TextSource`.
     workers : int
         Reading processes.
@@ -254,7 +242,38 @@ class FileSource(TextSource):
         return scan if scan is not None and scan.stands_for(self._path, self._column) else None
 
     def _read(self) -> Generator[Pieces, None, None]:
-        options: dict[str, Any] = {"part_bytes": self._part_bytes, "column": self._column}
-        with closing(file_sentences(self._path, self._id, self._workers, **options)) as found:
+        parts = file_parts(os.path.abspath(self._path), self._workers, self._part_bytes, self._column)
+        with closing(sentences_of_parts(parts, self._id)) as found:
             for sentences in found:
                 yield Pieces.whole(sentences)  # gensim counts each piece of an overlong line as a sentence
+
+
+class EncodedSource(Source):
+    """An encoded corpus, whose chunks name spans of it. No ids are here: the worker that trains a chunk reads its span.
+
+    Parameters
+    ----------
+    corpus : EncodedCorpus
+        The corpus. A chunk ends with its shard.
+    key_to_index : mapping
+        Ids of the known words.
+    words_per_chunk : int
+        A chunk ends with the first sentence that brings it to this many words.
+    """
+
+    def __init__(self, corpus: EncodedCorpus, key_to_index: Mapping[str, int], words_per_chunk: int) -> None:
+        super().__init__()
+        self._corpus = corpus
+        self._words_per_chunk = words_per_chunk
+        self.reader = corpus.reader(key_to_index)
+
+    def epoch(self, number: int = 0) -> Generator[Chunk, None, None]:
+        chunk = 0
+        for shard in range(len(self._corpus.shards)):
+            for span in spans_of(shard, self._corpus.sentence_lengths(shard), self._words_per_chunk):
+                words, sentences = span.end_word - span.first_word, span.end_sentence - span.first_sentence
+                yield Chunk(chunk, span, words, sentences)
+                chunk += 1
+
+    def close(self) -> None:
+        """Do nothing: no file is open, and no ids are in memory."""

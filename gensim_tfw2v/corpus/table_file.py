@@ -7,8 +7,7 @@ import os
 from collections.abc import Generator, Iterator
 from typing import Any
 
-from gensim_tfw2v.corpus.column_type import chosen_column, load_pyarrow
-from gensim_tfw2v.corpus.column_words import ColumnNumbers, rows_per_slice, slices_of
+from gensim_tfw2v.corpus.columns import ColumnNumbers, chosen_column, load_pyarrow, rows_per_slice, slices_of
 from gensim_tfw2v.corpus.tokenizer import Part
 
 _PARQUET_SUFFIX = ".parquet"
@@ -41,7 +40,8 @@ def table_parts(
     with _errors_named(path):
         name = _column_of(path, column)
         numbers = ColumnNumbers()
-        for rows in _slices(path, name, part_bytes, first, step):
+        slices = _slices_of_parquet if _is_parquet(path) else _slices_of_arrow
+        for rows in slices(path, name, part_bytes, first, step):
             yield numbers.part(rows)
 
 
@@ -53,11 +53,6 @@ def _column_of(path: str, column: str | None) -> str:
         with pyarrow.memory_map(path) as source:
             schema = _arrow_reader(pyarrow, source).schema
     return chosen_column(dict(zip(schema.names, schema.types, strict=True)), column, path)
-
-
-def _slices(path: str, name: str, part_bytes: int, first: int, step: int) -> Iterator[Any]:
-    slices = _slices_of_parquet if _is_parquet(path) else _slices_of_arrow
-    return slices(path, name, part_bytes, first, step)
 
 
 def _slices_of_parquet(path: str, name: str, part_bytes: int, first: int, step: int) -> Iterator[Any]:

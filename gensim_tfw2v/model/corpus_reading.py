@@ -18,18 +18,16 @@ from smart_open import open as smart_open
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.corpus.cache import CacheBudget
-from gensim_tfw2v.corpus.column_sentences import TableSentences, column_of, is_column
-from gensim_tfw2v.corpus.decompression import is_compressed
 from gensim_tfw2v.corpus.file_scan import FileScan, scan_file
 from gensim_tfw2v.corpus.hold_out import HoldOut
 from gensim_tfw2v.corpus.iterable_source import IterableSource, PartsSource
-from gensim_tfw2v.corpus.sentence_errors import checked_sentences
-from gensim_tfw2v.corpus.sentence_parts import SentenceParts
+from gensim_tfw2v.corpus.sentence_batches import checked_sentences
+from gensim_tfw2v.corpus.sentence_parts import SentenceParts, TableSentences, column_of, is_column
 from gensim_tfw2v.corpus.sentence_scan import SentenceScan, scan_parts, scan_sentences
-from gensim_tfw2v.corpus.shard_source import EncodedSource, raw_vocabulary
-from gensim_tfw2v.corpus.shards import EncodedCorpus, header_of, is_encoded
-from gensim_tfw2v.corpus.sources import FileSource, Source
+from gensim_tfw2v.corpus.shards import EncodedCorpus, header_of, is_encoded, raw_vocabulary
+from gensim_tfw2v.corpus.sources import EncodedSource, FileSource, Source
 from gensim_tfw2v.corpus.table_file import check_table, is_table
+from gensim_tfw2v.corpus.text_file import is_compressed
 from gensim_tfw2v.runtime.tensorflow import import_ahead, usable_cores
 from gensim_tfw2v.training.display import ScanBar, ScanLog, SentenceScanLog, counted_sentences, wants_bar
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from gensim_tfw2v.arrays import Float64Array, Int64Array
-from gensim_tfw2v.corpus.decompression import is_compressed
 from gensim_tfw2v.corpus.shards import EncodedCorpus, is_encoded
 from gensim_tfw2v.corpus.table_file import is_table
+from gensim_tfw2v.corpus.text_file import is_compressed
 from gensim_tfw2v.planning.frequencies import TEXT_REPETITION, WordFrequencies
 
 _PIECES, _PIECE_BYTES = 64, 1 << 18  # of a file, evenly spread

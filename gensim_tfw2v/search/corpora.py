@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gensim_tfw2v.arguments.rules import Share
-from gensim_tfw2v.corpus.encode import encode_corpus
-from gensim_tfw2v.corpus.encode_split import HELD_OUT, TRAINED, encode_split
+from gensim_tfw2v.corpus.encode import HELD_OUT, TRAINED, encode_corpus, encode_split
 from gensim_tfw2v.corpus.shards import EncodedCorpus, is_encoded
 
 AnyPath = str | os.PathLike[str]

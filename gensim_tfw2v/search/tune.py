@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.arguments.rules import PositiveNumber, WholeNumber
 from gensim_tfw2v.runtime.tensorflow import is_tensorflow_loaded, load_tensorflow
 from gensim_tfw2v.search.corpora import SearchCorpora, check_corpora, encode_corpora
@@ -22,7 +23,7 @@ from gensim_tfw2v.search.halving import plan_rounds
 from gensim_tfw2v.search.metrics import Metric, metric_of
 from gensim_tfw2v.search.results import ResultsFile, Trial
 from gensim_tfw2v.search.search import Report, Search, SearchResult
-from gensim_tfw2v.search.space import default_candidate, dimensions_for, draw_candidates
+from gensim_tfw2v.search.space import default_candidate, dimensions_for, draw_candidates, first_candidate
 from gensim_tfw2v.training.display import FractionBar, shown_while, wants_bar
 from gensim_tfw2v.training.divergence import DivergenceError
 from gensim_tfw2v.word2vec import TFWord2Vec
@@ -43,7 +44,8 @@ def tune(
     space: Mapping[str, Sequence[Any]] | None = None,
     settings: Mapping[str, Any] | None = None,
     validation: float | str | os.PathLike[str] = 0.1,
-    share: float = 1.0,
+    share: float | None = None,
+    items: bool = False,
     budget: float | None = None,
     results: str | os.PathLike[str] | None = None,
     pairs: Sequence[str] | None = None,
@@ -82,7 +84,11 @@ def tune(
     validation : float or str or os.PathLike, optional
         The share of the sentences that is held out, or a corpus to measure on.
     share : float, optional
-        The share of the other sentences that is trained. A part of a large corpus is enough to compare settings.
+        The share of the other sentences that is trained. A part of a large corpus is enough to compare settings. By
+        default all, or with `items` a tenth, but at least 10,000 sentences.
+    items : bool, optional
+        Whether sentences are sessions of items. The search then begins from settings that suit them, and tries values
+        around these.
     budget : float, optional
         Seconds after which no training begins.
     results : str or os.PathLike, optional
@@ -114,21 +120,33 @@ def tune(
     >>> model = TFWord2Vec(corpus_file="sessions.txt", **found.arguments)  # doctest: +SKIP
     """
     measured = metric_of(metric, pairs, analogies)
+    if items and isinstance(metric, str) and not measured.needs_negatives:
+        raise ValueError(f"items are compared by hits@10, ndcg@10 or a function, and metric is {metric!r}")
     sizes = {"trials": trials, "epochs": epochs, "rounds": rounds}
     trials, epochs, rounds = (_SIZE.plain(name, value) for name, value in sizes.items())
     budget = _BUDGET.plain("budget", budget)
-    check_corpora(corpus, validation, share)
-    dimensions = dimensions_for(measured, _own_values(space, settings))
+    check_corpora(corpus, validation, 1.0 if share is None else share)
+    own = _own_values(space, settings)
+    dimensions = dimensions_for(measured, own, items)
     defaults = {name: parameter.default for name, parameter in inspect.signature(TFWord2Vec).parameters.items()}
     default = default_candidate(dimensions, defaults)
-    candidates = draw_candidates(dimensions, default, trials, seed)
+    if items and "optimizer" not in own:
+        default["optimizer"] = defaults["optimizer"]
+    first = first_candidate(dimensions) if items else default
+    candidates = draw_candidates(dimensions, first, trials, seed)
     common: dict[str, Any] = {"seed": seed, "workers": workers}
     for candidate in candidates:
         TFWord2Vec(**common, **candidate)  # which checks the values
     plan = plan_rounds(len(candidates), epochs, rounds)
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tfw2v-tune-", dir=cache_dir))
-        corpora = encode_corpora(corpus, validation, share, seed, column, Path(folder))
+        encode = partial(encode_corpora, corpus, validation, seed=seed, column=column)
+        corpora = encode(share=1.0 if share is None else share, folder=Path(folder))
+        enough = max(tuning.SHARE_OF_SESSIONS, tuning.LEAST_SESSIONS / corpora.trained.sentences)
+        if items and share is None and isinstance(validation, float) and enough < 1:
+            part = Path(folder) / "part"
+            part.mkdir()
+            corpora = encode(share=enough, folder=part)
         known = ResultsFile(results, _identity(corpora, measured, seed, pairs, analogies))
         with shown_while("loading TensorFlow", wants_bar(progress) and not is_tensorflow_loaded()):
             load_tensorflow()

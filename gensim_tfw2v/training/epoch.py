@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from queue import SimpleQueue
 
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
-from gensim_tfw2v.corpus.passes import PlacedChunk
-from gensim_tfw2v.corpus.positions import PassPosition
+from gensim_tfw2v.corpus.passes import PassPosition, PlacedChunk
 from gensim_tfw2v.corpus.read_ahead import ChunkReader
 from gensim_tfw2v.corpus.sources import Chunk
 from gensim_tfw2v.placement.contract import Placement

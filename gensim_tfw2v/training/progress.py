@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from gensim_tfw2v.corpus.positions import BEGINNING, PassPosition
+from gensim_tfw2v.corpus.passes import BEGINNING, PassPosition
 
 
 @dataclass

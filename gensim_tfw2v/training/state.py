@@ -15,7 +15,7 @@ import numpy as np
 from gensim_tfw2v.blocks.batches import BatchShape, Windows
 from gensim_tfw2v.checkpoints.errors import CheckpointError
 from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
-from gensim_tfw2v.corpus.positions import PassPosition
+from gensim_tfw2v.corpus.passes import PassPosition
 from gensim_tfw2v.steps.settings import StepSettings
 from gensim_tfw2v.training.early_stopping import LOSS, METRICS, EarlyStopping, to_lower
 from gensim_tfw2v.training.progress import EpochCounts, EpochPosition, ValidationPoint

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import BoolArray, Float32Array, Int32Array
-from gensim_tfw2v.corpus.file_scan import file_sentences
+from gensim_tfw2v.corpus.file_parts import file_parts
+from gensim_tfw2v.corpus.file_scan import sentences_of_parts
 from gensim_tfw2v.corpus.raw_vocabulary import RawVocabulary
 
 _COMMENT = "#"
@@ -75,9 +77,11 @@ def read_edges(path: str | os.PathLike[str], workers: int = 1) -> Edges:
         Reading processes.
     """
     vocabulary = RawVocabulary()
-    found = list(file_sentences(path, vocabulary.number, workers))
-    ids: Int32Array = np.concatenate([sentences.ids for sentences in found])
-    lengths: Int32Array = np.concatenate([sentences.lengths for sentences in found])
+    parts = file_parts(os.path.abspath(path), workers, tuning.FILE_PART_BYTES)
+    found = list(sentences_of_parts(parts, vocabulary.number))
+    none = np.empty(0, np.int32)
+    ids: Int32Array = np.concatenate([none, *(sentences.ids for sentences in found)])
+    lengths: Int32Array = np.concatenate([none, *(sentences.lengths for sentences in found)])
     del found
     words, _ = vocabulary.words_and_counts()
     is_edge = _without_comments(words, ids, lengths)

@@ -12,7 +12,7 @@ from measuring import table_sources
 from measuring.table_sources import LISTS, TEXT, TEXT_ROWS, missing_packages, sources_in
 from support.benchmark_commands import corpus_in, run_command
 
-from gensim_tfw2v.corpus.column_sentences import TableSentences, column_of
+from gensim_tfw2v.corpus.sentence_parts import TableSentences, column_of
 
 
 def test_rows_of_the_table_have_ratios_to_the_text_of_the_same_round() -> None:

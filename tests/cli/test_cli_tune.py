@@ -12,8 +12,7 @@ from support.command_line import error_of, run, write_corpus
 from support.error_table import cases_under
 
 from gensim_tfw2v.cli import main as cli
-from gensim_tfw2v.cli.setting_flags import flags_of, value_from
-from gensim_tfw2v.cli.train_arguments import default_settings
+from gensim_tfw2v.cli.tune import flags_of, value_from
 from gensim_tfw2v.search import tune as module
 from gensim_tfw2v.search.results import Trial
 from gensim_tfw2v.search.search import SearchResult
@@ -118,9 +117,9 @@ def test_every_setting_has_flags_that_give_its_value(name: str) -> None:
     texts = {"sg": "1", "shrink_windows": "no", "reproducible": "yes", "optimizer": "adagrad", "schedule": "linear"}
     texts |= {"compute_dtype": "float32", "hs": "1", "cbow_mean": "0"}
     value = value_from(name, texts.get(name, "7"))
-    assert value != default_settings()[name]
-    arguments = vars(cli.parse_arguments(["train", "corpus", "--output", "model", *flags_of({name: value})]))
-    assert arguments[name] == value
+    train = ["train", "corpus", "--output", "model"]
+    assert value != vars(cli.parse_arguments(train))[name]
+    assert vars(cli.parse_arguments([*train, *flags_of({name: value})]))[name] == value
 
 
 REFUSED = cases_under("Commands that search settings")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gensim_tfw2v.cli import near_spellings as module
-from gensim_tfw2v.cli.near_spellings import near_spellings
+from gensim_tfw2v.cli import neighbours as module
+from gensim_tfw2v.cli.neighbours import near_spellings
 
 WORDS = ["the", "received", "Paris", "house", "receive", "horse", "naïve", "their", "recital"]
 

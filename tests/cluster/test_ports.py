@@ -253,7 +253,7 @@ def test_on_such_a_system_a_local_cluster_and_its_coordinator_warn_once(
 
 PACKAGE = Path(gensim_tfw2v.__file__).parent
 # These read what their own child processes write to a pipe.
-OWN_PIPES = {"file_parts.py", "reading_process.py"}
+OWN_PIPES = {"file_parts.py"}
 RUNS_WHAT_IT_READS = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "eval", "exec", "allow_pickle"}
 
 

@@ -18,10 +18,10 @@ import pytest
 from support.former_corpus import FORMER_HEADER_BYTES, write_former
 
 from gensim_tfw2v import encode_corpus
-from gensim_tfw2v.corpus import corpus_header, shard_file, shard_writer, shards
-from gensim_tfw2v.corpus.shard_file import OpenShard, PageChecksums, ShardName, page_checksums
-from gensim_tfw2v.corpus.shard_source import EncodedSource
+from gensim_tfw2v.corpus import shard_file, shard_writer, shards
+from gensim_tfw2v.corpus.shard_file import OpenShard, PageChecksums, page_checksums
 from gensim_tfw2v.corpus.shards import EncodedCorpus, EncodedCorpusError, ShardReader, Span, is_encoded, shard_path
+from gensim_tfw2v.corpus.sources import EncodedSource
 from gensim_tfw2v.files import checked_json
 
 SHARDS = ("b a\nc a d\n", "d b é\n")
@@ -209,7 +209,7 @@ def test_a_header_is_indented_json_that_ends_with_the_checksum_of_what_is_before
     checksum = hashlib.sha256(before).hexdigest()
     text = before + f',\n "checksum": "{checksum}"\n}}\n'.encode()
     size = shard_file.ShardSize(words=3, sentences=2)
-    assert corpus_header.header_text("ab" * 32, [size], ["cd" * 32]) == (text, checksum)
+    assert shards.header_text("ab" * 32, [size], ["cd" * 32]) == (text, checksum)
 
 
 def test_a_header_that_claims_the_former_format_does_not_open_the_shards_of_this_one(corpus: Path) -> None:
@@ -298,11 +298,10 @@ def test_a_shard_that_becomes_shorter_while_it_is_open_is_refused(tmp_path: Path
     (tmp_path / "text").write_text("a b\n" * 50_000)  # more than a file's buffer holds
     words = encode_corpus(tmp_path / "text", tmp_path / "corpus").words
     fingerprint = json.loads((tmp_path / "corpus" / "corpus.json").read_bytes())["checksum"]
-    name = ShardName(tmp_path / "corpus", 0, fingerprint, has_checksums=True)
-    with OpenShard(name) as file:
-        os.truncate(name.path, 1000)
+    with OpenShard(tmp_path / "corpus", 0, fingerprint, has_checksums=True) as file:
+        os.truncate(shard_path(tmp_path / "corpus", 0), 1000)
         with pytest.raises(EncodedCorpusError, match=r"shard-00000.ids .*has become shorter"):
-            file.ids(0, words)
+            file.ids(0, words, 2)
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -377,9 +376,7 @@ def test_encoded_corpora_hold_no_pickles(corpus: Path, monkeypatch: pytest.Monke
         path.write_bytes(data)
 
 
-@pytest.mark.parametrize(
-    "module", [corpus_header, checked_json, shard_file, shard_writer, shards], ids=lambda module: module.__name__
-)
+@pytest.mark.parametrize("module", [checked_json, shard_file, shard_writer, shards], ids=lambda module: module.__name__)
 def test_modules_of_encoded_corpora_import_nothing_that_runs_what_it_reads(module: Any) -> None:
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
     imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}

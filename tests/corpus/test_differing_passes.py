@@ -17,8 +17,7 @@ from support.plain_chunks import expected_chunks, plain_epoch
 from gensim_tfw2v import TFWord2Vec, tuning
 from gensim_tfw2v.corpus.chunks import Pieces
 from gensim_tfw2v.corpus.hold_out import HoldOut
-from gensim_tfw2v.corpus.iterable_source import IterableSource
-from gensim_tfw2v.corpus.pass_beginning import PassBeginning
+from gensim_tfw2v.corpus.iterable_source import IterableSource, PassBeginning
 from gensim_tfw2v.corpus.read_ahead import ChunkReader
 from gensim_tfw2v.corpus.sentence_scan import scan_sentences
 from gensim_tfw2v.corpus.sources import CacheBudget

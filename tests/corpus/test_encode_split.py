@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v import encode_corpus
-from gensim_tfw2v.corpus.encode_split import encode_split
+from gensim_tfw2v.corpus.encode import encode_split
 from gensim_tfw2v.corpus.shards import EncodedCorpus, Span
 
 SENTENCES = [[f"w{word}" for word in np.random.default_rng(line).integers(0, 40, 1 + line % 9)] for line in range(400)]

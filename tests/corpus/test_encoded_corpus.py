@@ -22,9 +22,8 @@ from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.corpus.chunks import Chunk
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shard_file import HEADER_BYTES
-from gensim_tfw2v.corpus.shard_source import EncodedSource
 from gensim_tfw2v.corpus.shards import EncodedCorpus, EncodedCorpusError, Span, shard_path
-from gensim_tfw2v.corpus.sources import CacheBudget, FileSource
+from gensim_tfw2v.corpus.sources import CacheBudget, EncodedSource, FileSource
 from gensim_tfw2v.placement.calls import server_training
 
 SMALL: dict[str, Any] = {"vector_size": 8, "epochs": 2, "workers": 1, "batch_words": 3000, "optimizer": "sgd"}

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 
-import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gensim_tfw2v.corpus.raw_vocabulary import NumbersOfParts, RawVocabulary
+from gensim_tfw2v.corpus.raw_vocabulary import RawVocabulary
 from gensim_tfw2v.corpus.tokenizer import Tokenizer
 
 
 @given(texts=st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=9), max_size=9), readers=st.integers(1, 3))
 def test_parts_of_any_number_of_readers_number_words_by_first_appearance(texts: list[list[str]], readers: int) -> None:
-    vocabulary = RawVocabulary()
-    numbers, tokenizers = NumbersOfParts(vocabulary), [Tokenizer() for _ in range(readers)]
+    vocabulary, tokenizers = RawVocabulary(), [Tokenizer() for _ in range(readers)]
     for place, text in enumerate(texts):
         part = tokenizers[place % readers].part(" ".join(text).encode())
-        found = dict(zip(part.new_words, numbers(part).tolist(), strict=True))
+        found = dict(zip(part.new_words, vocabulary.numbers_of_part(part).tolist(), strict=True))
         assert len(vocabulary) == len({word for earlier in texts[: place + 1] for word in earlier})
         words, _ = vocabulary.words_and_counts()
         assert {word: words.index(word) for word in found} == found
@@ -33,8 +31,7 @@ def test_appended_words_are_found_and_counted_as_others(appended: list[str], tex
     assert vocabulary.append(appended).tolist() == list(range(len(appended)))
     assert vocabulary.words_and_counts()[0] == appended
     numbers = vocabulary.numbers(texts)
-    distinct, counts = np.unique(numbers, return_counts=True)
-    vocabulary.add(distinct.astype(np.int32), counts)
+    vocabulary.count(numbers)
     words, found = vocabulary.words_and_counts()
     assert words == list(dict.fromkeys([*appended, *texts]))
     assert [words[number] for number in numbers] == texts

@@ -95,7 +95,7 @@ def test_without_a_python_program_the_file_is_read_here(
 
 
 def test_reading_processes_import_neither_gensim_nor_tensorflow() -> None:
-    program = "import sys, gensim_tfw2v.corpus.reading_process; print({'gensim', 'tensorflow'} & set(sys.modules))"
+    program = "import sys, gensim_tfw2v.corpus.file_parts; print({'gensim', 'tensorflow'} & set(sys.modules))"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(child_program.import_path())}
     command = [sys.executable, "-c", program]
     assert subprocess.check_output(command, env=env, text=True).strip() == "set()"

@@ -15,8 +15,8 @@ from support.plain_chunks import plain_epoch
 
 from gensim_tfw2v import TFWord2Vec, encode_corpus
 from gensim_tfw2v.corpus.cache import CacheBudget
-from gensim_tfw2v.corpus.column_sentences import ColumnSentences, TableSentences
 from gensim_tfw2v.corpus.file_scan import FileScan, scan_file
+from gensim_tfw2v.corpus.sentence_parts import ColumnSentences, TableSentences
 from gensim_tfw2v.corpus.sources import FileSource
 from gensim_tfw2v.corpus.table_file import is_table
 from gensim_tfw2v.runtime.extras import MissingPackageError

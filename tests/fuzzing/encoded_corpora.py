@@ -15,8 +15,8 @@ from support.former_corpus import write_former
 from fuzzing.target import Target, assert_one_line, damaged, edits
 from gensim_tfw2v import encode_corpus
 from gensim_tfw2v.corpus.shard_file import EncodedCorpusError
-from gensim_tfw2v.corpus.shard_source import EncodedSource
 from gensim_tfw2v.corpus.shards import EncodedCorpus, Span
+from gensim_tfw2v.corpus.sources import EncodedSource
 
 logging.getLogger("gensim_tfw2v.corpus.shards").setLevel(logging.ERROR)  # a warning for each folder otherwise
 

@@ -10,9 +10,19 @@ import pytest
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.search.metrics import NAMES, metric_of
-from gensim_tfw2v.search.space import SETTABLE, default_candidate, dimensions_for, draw_candidates
+from gensim_tfw2v.search.space import SETTABLE, default_candidate, dimensions_for, draw_candidates, first_candidate
 
 DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(TFWord2Vec).parameters.items()}
+
+
+def test_a_search_for_items_begins_from_settings_of_items() -> None:
+    dimensions = dimensions_for(metric_of("hits@10"), {"window": [7]}, items=True)
+    first = first_candidate(dimensions)
+    assert first == {name: next(iter(d[0][name] for d in dimensions if name in d[0])) for name in first}
+    assert (first["sg"], first["window"], first["min_count"], first["negative"]) == (1, 7, 1, 15)
+    candidates = draw_candidates(dimensions, first, 27, seed=1)
+    assert candidates[0] == first
+    assert {candidate["optimizer"] for candidate in candidates} == {"adagrad", "sgd"}
 
 
 def candidates_of(metric: str, count: int, seed: int = 1, **own: list[Any]) -> list[dict[str, Any]]:
@@ -24,6 +34,10 @@ def candidates_of(metric: str, count: int, seed: int = 1, **own: list[Any]) -> l
 def test_the_first_candidate_has_the_defaults(metric: str) -> None:
     first = candidates_of(metric, 27)[0]
     assert first == {name: DEFAULTS[name] for name in first}
+
+
+def test_one_candidate_is_the_first() -> None:
+    assert len(candidates_of("halves", 1)) == 1
 
 
 @pytest.mark.parametrize("metric", NAMES)

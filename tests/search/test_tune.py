@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from support.error_table import cases_under
 
-from gensim_tfw2v import TFWord2Vec, encode_corpus, tune
+from gensim_tfw2v import TFWord2Vec, encode_corpus, tune, tuning
 from gensim_tfw2v.search import tune as module
+from gensim_tfw2v.search.corpora import SearchCorpora
 from gensim_tfw2v.search.search import SearchResult
 from gensim_tfw2v.training.divergence import Divergence, DivergenceError
 
@@ -61,6 +62,32 @@ def test_values_are_those_of_trainings_on_the_same_sentences(
         **found.arguments,
     )
     assert model.validation_scores["ndcg@10"][-1] == found.best.value
+
+
+def test_a_search_for_items_compares_with_the_defaults(sessions: Path) -> None:
+    own: dict[str, Any] = {"settings": {"vector_size": 16}, "trials": 2, "epochs": 3, "rounds": 1, "workers": 1}
+    found = tune(sessions, items=True, **own)
+    assert found.trials[0] is found.best
+    assert found.default.settings["optimizer"] is None
+    assert [found.default.settings[name] for name in ("sg", "window", "negative", "min_count")] == [0, 5, 5, 1]
+    first = next(trial for trial in found.trials if trial.settings["sg"] == 1 and trial.settings["negative"] == 15)
+    assert first.settings["optimizer"] == "adagrad"
+
+
+@pytest.mark.parametrize(("share", "expected"), [(None, 0.5), (0.75, 0.75), (1.0, 1.0)])
+def test_a_search_for_items_trains_on_enough_sessions(
+    share: float | None, expected: float, sessions: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tuning, "LEAST_SESSIONS", 135)  # of about 270 that are not held out
+    trained = []
+
+    def measure(corpora: SearchCorpora, *_: Any) -> float:
+        trained.append(corpora.trained.sentences)
+        return 1.0
+
+    monkeypatch.setattr(module, "_train_and_measure", measure)
+    tune(sessions, items=True, share=share, trials=1, epochs=1)
+    assert trained[0] == pytest.approx(270 * expected, rel=0.15)
 
 
 def test_a_file_to_measure_on_and_a_function_are_taken(sessions: Path, tmp_path: Path) -> None:

@@ -23,23 +23,29 @@ import numpy as np
 
 from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Int32Array
-from gensim_tfw2v.corpus.corpus_header import VOCABULARY_FILE
 from gensim_tfw2v.corpus.file_scan import ScanProgress
-from gensim_tfw2v.corpus.sections.encoders import Encoders
-from gensim_tfw2v.corpus.sections.plan import Layout, Place, shared_pages
+from gensim_tfw2v.corpus.sections.encoders import Encoder, answers_of
+from gensim_tfw2v.corpus.sections.plan import Layout, shared_pages
 from gensim_tfw2v.corpus.sections.requests import (
     Counted,
     CountRequest,
     Merged,
     MergeRequest,
-    Run,
     Section,
     WriteRequest,
 )
-from gensim_tfw2v.corpus.sections.section_files import COUNTS, IDS, LINES, OWNED, numbers_in, of_bucket, of_section
-from gensim_tfw2v.corpus.sections.section_words import HASHES
-from gensim_tfw2v.corpus.shard_file import create_shard, read_checksums, write_page_checksum
-from gensim_tfw2v.corpus.shard_writer import write_headers
+from gensim_tfw2v.corpus.sections.section_files import (
+    COUNTS,
+    HASHES,
+    IDS,
+    LINES,
+    OWNED,
+    numbers_in,
+    of_bucket,
+    of_section,
+)
+from gensim_tfw2v.corpus.shard_writer import create_shard, read_checksums, write_headers, write_page_checksum
+from gensim_tfw2v.corpus.shards import VOCABULARY_FILE
 from gensim_tfw2v.files.checked_json import sha256_of
 
 _FOLDER = "sections"  # of files that are removed when the corpus is complete
@@ -48,7 +54,7 @@ _FOLDER = "sections"  # of files that are removed when the corpus is complete
 def encode_sections(
     sections: Sequence[Section],
     target: Path,
-    encoders: Encoders,
+    encoders: Sequence[Encoder],
     shard_words: int,
     progress: ScanProgress | None = None,
 ) -> bool:
@@ -61,7 +67,16 @@ def encode_sections(
     merged = _merge(counted, folder, encoders)
     vocabulary = _write_vocabulary(target, folder, merged, len(sections))
     layout = Layout(sections, [found.parts for found in counted], shard_words)
-    _write_shards(sections, target, folder, encoders, layout, counted, merged)
+    for shard, size in enumerate(layout.shards):
+        create_shard(target, shard, size)
+    requests = _write_requests(sections, target, folder, layout, counted, merged)
+    for number, _ in answers_of(encoders, requests):
+        for kind in (IDS, LINES):
+            with contextlib.suppress(OSError):  # its space is needed, and all of the folder is removed later
+                os.unlink(of_section(folder, number, kind))
+    runs = [run for request in requests for run in (*request.words, *request.lengths)]
+    for shard, page in sorted(shared_pages(runs)):
+        write_page_checksum(target, shard, layout.shards[shard], page)
     shutil.rmtree(folder)
     checksums = [sha256_of(read_checksums(target, shard, size)) for shard, size in enumerate(layout.shards)]
     write_headers(target, vocabulary, layout.shards, checksums)
@@ -69,12 +84,12 @@ def encode_sections(
 
 
 def _count(
-    sections: Sequence[Section], folder: Path, encoders: Encoders, progress: ScanProgress | None
+    sections: Sequence[Section], folder: Path, encoders: Sequence[Encoder], progress: ScanProgress | None
 ) -> list[Counted]:
     found: dict[int, Counted] = {}
     words = sentences = 0
     requests = [CountRequest(str(folder), number, section) for number, section in enumerate(sections)]
-    for number, answer in encoders.answers(requests):
+    for number, answer in answers_of(encoders, requests):
         assert isinstance(answer, Counted)
         found[number] = answer
         words += sum(size.words for size in answer.parts)
@@ -84,13 +99,12 @@ def _count(
     return [found[number] for number in range(len(sections))]
 
 
-def _merge(counted: Sequence[Counted], folder: Path, encoders: Encoders) -> list[Merged]:
-    """Merge the vocabularies of all sections; return what is known of each bucket."""
-    buckets = _buckets_for(sum(found.distinct for found in counted), len(encoders))
+def _merge(counted: Sequence[Counted], folder: Path, encoders: Sequence[Encoder]) -> list[Merged]:
+    buckets = _buckets_for(sum(found.distinct for found in counted), sum(encoder.width for encoder in encoders))
     have_numbers = [found.has_numbers for found in counted]
     requests = [MergeRequest(str(folder), bucket, buckets, have_numbers) for bucket in range(buckets)]
     found: dict[int, Merged] = {}
-    for bucket, answer in encoders.answers(requests):
+    for bucket, answer in answers_of(encoders, requests):
         assert isinstance(answer, Merged)
         found[bucket] = answer
     return [found[bucket] for bucket in range(buckets)]
@@ -113,19 +127,15 @@ def _write_vocabulary(target: Path, folder: Path, merged: Sequence[Merged], sect
         ids = [stack.enter_context(of_bucket(folder, bucket, IDS).open("wb")) for bucket in range(len(merged))]
         vocabulary = stack.enter_context((target / VOCABULARY_FILE).open("wb"))
         for section in range(sections):
-            owned = [_owned(folder, bucket, found, section) for bucket, found in enumerate(merged)]
+            owned: list[Int32Array] = []  # numbers, in the section, of each bucket's words that appear first there
+            for bucket, found in enumerate(merged):
+                begin, end = found.starts[section], found.starts[section + 1]
+                owned.append(numbers_in(of_bucket(folder, bucket, OWNED), np.int32, begin, end - begin))
             lines = _in_order(owned, words, ids, counts)
             vocabulary.write(lines)
             checksum.update(lines)
             words += sum(numbers.size for numbers in owned)
     return checksum.hexdigest()
-
-
-def _owned(folder: Path, bucket: int, merged: Merged, section: int) -> Int32Array:
-    """Return the numbers, in a section, of the words of a bucket that appear first there."""
-    begin, end = merged.starts[section], merged.starts[section + 1]
-    found: Int32Array = numbers_in(of_bucket(folder, bucket, OWNED), np.int32, begin, end - begin)
-    return found
 
 
 def _in_order(
@@ -142,32 +152,25 @@ def _in_order(
     return b"".join(map(lines.__getitem__, order.tolist()))
 
 
-def _write_shards(
+def _write_requests(
     sections: Sequence[Section],
     target: Path,
     folder: Path,
-    encoders: Encoders,
     layout: Layout,
     counted: Sequence[Counted],
     merged: Sequence[Merged],
-) -> None:
-    """Write all shards but their headers."""
-    for shard, size in enumerate(layout.shards):
-        create_shard(target, shard, size)
-    runs: list[Run] = []
-
-    def request_for(number: int, place: Place) -> WriteRequest:
-        of_words, of_lengths = layout.runs_of_words(place), layout.runs_of_lengths(place)
-        runs.extend([*of_words, *of_lengths])
-        places = [[found.places[number], found.places[number + 1] - found.places[number]] for found in merged]
-        distinct, open_words = counted[number].distinct, place.open_words
-        fields = distinct, open_words, of_words, of_lengths, places
-        return WriteRequest(str(folder), number, sections[number], str(target), *fields)
-
-    requests = [request_for(number, place) for number, place in enumerate(layout.places)]
-    for number, _ in encoders.answers(requests):
-        for kind in (IDS, LINES):
-            with contextlib.suppress(OSError):  # its space is needed, and all of the folder is removed later
-                os.unlink(of_section(folder, number, kind))
-    for shard, page in sorted(shared_pages(runs)):
-        write_page_checksum(target, shard, layout.shards[shard], page)
+) -> list[WriteRequest]:
+    return [
+        WriteRequest(
+            str(folder),
+            number,
+            section,
+            str(target),
+            counted[number].distinct,
+            layout.open_words[number],
+            layout.runs_of_words(number),
+            layout.runs_of_lengths(number),
+            [[found.places[number], found.places[number + 1] - found.places[number]] for found in merged],
+        )
+        for number, section in enumerate(sections)
+    ]

@@ -13,7 +13,6 @@ from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from queue import SimpleQueue
-from types import TracebackType
 
 from gensim_tfw2v.corpus.child_program import ChildProgram
 from gensim_tfw2v.corpus.sections.requests import Answer, Request, answer_of, request_line
@@ -57,7 +56,6 @@ class ProcessEncoder(Encoder):
         self._lock = threading.Lock()
 
     def answers(self, requests: Sequence[Request]) -> list[Answer]:
-        """Return the answers to requests, one after the other."""
         return [answer_of(self.answer_line(request_line(request))) for request in requests]
 
     def answer_line(self, line: bytes) -> bytes:
@@ -73,7 +71,6 @@ class ProcessEncoder(Encoder):
         return found
 
     def close(self) -> None:
-        """Kill the process."""
         with self._lock:
             self._is_closed = True
             self._end()
@@ -102,59 +99,22 @@ class ProcessEncoder(Encoder):
             self._program = None
 
 
-class Encoders:
-    """Several encoders, until the ``with`` block ends."""
+def answers_of(encoders: Sequence[Encoder], requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+    """Yield the place of each request and its answer, in the order in which they are answered.
 
-    def __init__(self, encoders: Sequence[Encoder]) -> None:
-        self._encoders = encoders
-
-    def __enter__(self) -> Encoders:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for encoder in self._encoders:
-            encoder.close()
-
-    def __len__(self) -> int:
-        """Return how many requests are answered at a time."""
-        return sum(encoder.width for encoder in self._encoders)
-
-    def answers(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        """Yield the place of each request and its answer, in the order in which they are answered."""
-        phase = _Phase(requests, [encoder for encoder in self._encoders if encoder.is_there])
-        try:
-            yield from phase.answers()
-        finally:
-            phase.end()
-
-
-class _Phase:
-    """Requests that may be answered in any order, and a thread for each encoder that takes them."""
-
-    def __init__(self, requests: Sequence[Request], encoders: Sequence[Encoder]) -> None:
-        self._requests = requests
-        self._waiting = deque(range(len(requests)))
-        self._is_over = False
-        self._changed = threading.Condition()
-        # The places of requests with their answers or an error, or None when a thread has ended.
-        self._found: SimpleQueue[tuple[list[int], list[Answer] | Exception] | None] = SimpleQueue()
-        self._threads = len(encoders)
-        for encoder in encoders:
-            threading.Thread(target=self._serve, args=[encoder], name="tfw2v-encoder", daemon=True).start()
-
-    def answers(self) -> Iterator[tuple[int, Answer]]:
-        """Yield the place of each request and its answer."""
-        losses: Counter[int] = Counter()
-        loss = LostEncoderError("nothing answers that could encode")
-        left = len(self._requests)
+    Raise `LostEncoderError` if no encoder is left, or if a request ends one encoder after the other.
+    """
+    threads = _Threads(requests, [encoder for encoder in encoders if encoder.is_there])
+    losses: Counter[int] = Counter()
+    loss = LostEncoderError("nothing answers that could encode")
+    left = len(requests)
+    try:
         while left:
-            if not self._threads:
+            if not threads.running:
                 raise loss
-            event = self._found.get()
+            event = threads.found.get()
             if event is None:
-                self._threads -= 1
+                threads.running -= 1
                 continue
             places, found = event
             if isinstance(found, LostEncoderError):
@@ -163,17 +123,36 @@ class _Phase:
                 if max(losses.values()) >= _MOST_LOSSES:
                     raise loss
                 logger.warning("%s; its part of the corpus is encoded again", found)
-                with self._changed:
-                    self._waiting.extendleft(places)
-                    self._changed.notify_all()
+                threads.give_again(places)
             elif isinstance(found, Exception):
                 raise found
             else:
                 left -= len(places)
                 yield from zip(places, found, strict=True)
+    finally:
+        threads.end()
+
+
+class _Threads:
+    """A thread for each encoder, which takes requests that may be answered in any order."""
+
+    def __init__(self, requests: Sequence[Request], encoders: Sequence[Encoder]) -> None:
+        self.running = len(encoders)
+        # The places of requests with their answers or an error, or None when a thread has ended.
+        self.found: SimpleQueue[tuple[list[int], list[Answer] | Exception] | None] = SimpleQueue()
+        self._requests = requests
+        self._waiting = deque(range(len(requests)))
+        self._is_over = False
+        self._changed = threading.Condition()
+        for encoder in encoders:
+            threading.Thread(target=self._serve, args=[encoder], name="tfw2v-encoder", daemon=True).start()
+
+    def give_again(self, places: Sequence[int]) -> None:
+        with self._changed:
+            self._waiting.extendleft(places)
+            self._changed.notify_all()
 
     def end(self) -> None:
-        """End the threads that wait."""
         with self._changed:
             self._is_over = True
             self._changed.notify_all()
@@ -181,14 +160,14 @@ class _Phase:
     def _serve(self, encoder: Encoder) -> None:
         while places := self._take(encoder.width):
             try:
-                self._found.put((places, encoder.answers([self._requests[place] for place in places])))
+                self.found.put((places, encoder.answers([self._requests[place] for place in places])))
             except LostEncoderError as error:
-                self._found.put((places, error))
+                self.found.put((places, error))
                 if not encoder.is_there:
                     break
             except Exception as error:
-                self._found.put((places, error))
-        self._found.put(None)
+                self.found.put((places, error))
+        self.found.put(None)
 
     def _take(self, most: int) -> list[int]:
         """Return the places of the next requests, none when the phase is over."""

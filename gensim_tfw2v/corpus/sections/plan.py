@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import bisect
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
 
-from gensim_tfw2v.corpus.decompression import is_compressed
 from gensim_tfw2v.corpus.sections.requests import NO_LINE_END, PartSize, Run, Section
 from gensim_tfw2v.corpus.sentences import LineLengths
 from gensim_tfw2v.corpus.shard_file import NUMBERS_PER_PAGE, ShardSize
 from gensim_tfw2v.corpus.table_file import is_table
+from gensim_tfw2v.corpus.text_file import is_compressed
 
 
 def sections_of(
@@ -49,19 +48,8 @@ def sections_of(
     return found
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where the sentences of a section are in the corpus."""
-
-    first_word: int
-    words: int
-    first_sentence: int
-    sentences: int  # that end in the section
-    open_words: int  # of the line that the sections before it leave open
-
-
 class Layout:
-    """The places of all sections, and the sizes of the shards.
+    """The sizes of the shards, and the places of all sections in them.
 
     Parameters
     ----------
@@ -71,41 +59,46 @@ class Layout:
         The parts of each section.
     shard_words : int
         A shard ends once it has this many words.
+
+    Attributes
+    ----------
+    shards : list of ShardSize
+        The shards.
+    open_words : list of int
+        For each section, the words of the line that the sections before it leave open.
     """
 
     def __init__(self, sections: Sequence[Section], parts: Sequence[list[PartSize]], shard_words: int) -> None:
         self.shards: list[ShardSize] = []
-        self.places: list[Place] = []
+        self.open_words: list[int] = []
         self._shard_words = shard_words
         self._words = self._sentences = 0  # of the shard that is not full yet
+        self._ends = [(0, 0)]  # words, and sentences that have ended, before each section and after the last one
         lengths, words, sentences = LineLengths(), 0, 0
         for section, sizes in zip(sections, parts, strict=True):
-            open_words, first_word, first_sentence = lengths.open_words, words, sentences
+            self.open_words.append(lengths.open_words)
             for size in sizes:
                 words += size.words
                 sentences += self._add_part(size, lengths)
             if section.ends_file:
                 left_open = lengths.open_words
                 sentences += self._add(left_open, lengths.rest().size)
-            self.places.append(
-                Place(first_word, words - first_word, first_sentence, sentences - first_sentence, open_words)
-            )
+            self._ends.append((words, sentences))
         self._end_shard()
         self._first_words = list(accumulate((shard.words for shard in self.shards), initial=0))
         self._first_sentences = list(accumulate((shard.sentences for shard in self.shards), initial=0))
 
-    def runs_of_words(self, place: Place) -> list[Run]:
+    def runs_of_words(self, section: int) -> list[Run]:
         """Return where the shards have the ids of a section."""
-        return [
-            Run(shard, self.shards[shard].data_bytes, first, count)
-            for shard, first, count in _cut(place.first_word, place.words, self._first_words)
-        ]
+        first, end = self._ends[section][0], self._ends[section + 1][0]
+        return [Run(shard, self.shards[shard].data_bytes, *run) for shard, *run in _cut(first, end, self._first_words)]
 
-    def runs_of_lengths(self, place: Place) -> list[Run]:
+    def runs_of_lengths(self, section: int) -> list[Run]:
         """Return where the shards have the lengths of the sentences that end in a section."""
+        first, end = self._ends[section][1], self._ends[section + 1][1]
         return [
-            Run(shard, self.shards[shard].data_bytes, self.shards[shard].words + first, count)
-            for shard, first, count in _cut(place.first_sentence, place.sentences, self._first_sentences)
+            Run(shard, self.shards[shard].data_bytes, self.shards[shard].words + begin, count)
+            for shard, begin, count in _cut(first, end, self._first_sentences)
         ]
 
     def _add_part(self, size: PartSize, lengths: LineLengths) -> int:
@@ -130,26 +123,21 @@ class Layout:
 
 def shared_pages(runs: Iterable[Run]) -> set[tuple[int, int]]:
     """Return the pages, by shard and number, of which a run has only some numbers, or which are short."""
-    found = set()
-    for run in runs:
-        for number in (run.first, run.first + run.size):
-            if number % NUMBERS_PER_PAGE:
-                found.add((run.shard, number // NUMBERS_PER_PAGE))
-    return found
+    return {
+        (run.shard, number // NUMBERS_PER_PAGE)
+        for run in runs
+        for number in (run.first, run.first + run.size)
+        if number % NUMBERS_PER_PAGE
+    }
 
 
-def _cut(first: int, count: int, starts: Sequence[int]) -> list[tuple[int, int, int]]:
-    """Return numbers `first` to `first + count` by shard: the shard, the first number in it, and how many.
+def _cut(first: int, end: int, starts: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """Yield numbers `first` to `end` by shard: the shard, the first number in it, and how many.
 
-    Parameters
-    ----------
-    starts : sequence of int
-        The first number of each shard, and the number of all.
+    `starts` has the first number of each shard, and the number of all.
     """
-    found, end = [], first + count
     shard = bisect.bisect_right(starts, first) - 1
     while first < end:
         stop = min(end, starts[shard + 1])
-        found.append((shard, first - starts[shard], stop - first))
+        yield shard, first - starts[shard], stop - first
         shard, first = shard + 1, stop
-    return found

@@ -100,6 +100,7 @@ Request = CountRequest | MergeRequest | WriteRequest
 Answer = Counted | Merged | None
 _REQUESTS = {kind.__name__: kind for kind in (CountRequest, MergeRequest, WriteRequest)}
 _ANSWERS: dict[str, type[Counted] | type[Merged]] = {kind.__name__: kind for kind in (Counted, Merged)}
+_ROWS: dict[str, type[Run] | type[PartSize]] = {"words": Run, "lengths": Run, "parts": PartSize}  # of lists in a line
 _ERRORS = {kind.__name__: kind for kind in (ValueError, ImportError, OSError)}
 
 
@@ -114,12 +115,9 @@ def request_line(request: Request) -> bytes:
 
 def request_of(line: bytes) -> Request:
     """Return the request of a line."""
-    fields = _fields(line, "request")
     try:
+        fields = _fields(line, "request")
         kind = _REQUESTS[fields.pop("request")]
-        for name in ("words", "lengths"):
-            if name in fields:
-                fields[name] = [Run(*run) for run in fields[name]]
         if "section" in fields:
             fields["section"] = Section(**fields["section"])
         return kind(**fields)
@@ -144,12 +142,10 @@ def error_line(error: Exception) -> bytes:
 
 def answer_of(line: bytes) -> Answer:
     """Return the answer of a line, or raise the error that it stands for."""
-    fields = _fields(line, "answer")
     try:
+        fields = _fields(line, "answer")
         if "error" not in fields:
             name = fields.pop("answer")
-            if "parts" in fields:
-                fields["parts"] = [PartSize(*part) for part in fields["parts"]]
             return None if name is None else _ANSWERS[name](**fields)
         error = _ERRORS[fields["error"]](*fields["arguments"])
     except (TypeError, KeyError) as damage:
@@ -168,4 +164,4 @@ def _fields(line: bytes, what: str) -> dict[str, Any]:
         fields = None
     if not isinstance(fields, dict):
         raise DamagedMessageError(f"no {what} of encoding: {line[:80]!r}")
-    return fields
+    return {name: [_ROWS[name](*row) for row in value] if name in _ROWS else value for name, value in fields.items()}

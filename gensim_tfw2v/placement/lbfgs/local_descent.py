@@ -11,7 +11,7 @@ import numpy as np
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
-from gensim_tfw2v.corpus.positions import BEGINNING, PassPosition
+from gensim_tfw2v.corpus.passes import BEGINNING, PassPosition
 from gensim_tfw2v.placement.contract import TABLES, ModelTables, Placement
 from gensim_tfw2v.placement.lbfgs.descent import Descent, fingerprint, is_whole_after, trained
 from gensim_tfw2v.placement.lbfgs.descent_settings import Settings

@@ -1,4 +1,4 @@
-"""Rows of a column, as arrays of Arrow → numbers of their words."""
+"""Columns of tables: which hold sentences, and their rows, as arrays of Arrow → numbers of their words."""
 
 from __future__ import annotations
 
@@ -11,10 +11,71 @@ import numpy as np
 
 from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Int64Array
-from gensim_tfw2v.corpus.column_type import is_text, load_pyarrow
 from gensim_tfw2v.corpus.tokenizer import Part, Tokenizer
+from gensim_tfw2v.runtime.extras import MissingPackageError
 
 _MOST_ROWS = 1 << 16  # of a slice, for columns that are stored in far fewer bytes than their words take
+
+
+def load_pyarrow(feature: str) -> Any:
+    """Return the module pyarrow with those of its modules that read columns; `feature` begins the error without it."""
+    try:
+        import pyarrow
+        import pyarrow.compute
+        import pyarrow.ipc
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingPackageError(feature, "pyarrow", "arrow") from None
+    return pyarrow
+
+
+def _is_text(kind: Any) -> bool:
+    types = load_pyarrow("a column").types
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def holds_sentences(kind: Any) -> bool:
+    """Return whether values of a type are sentences: text, or lists of text or of whole numbers."""
+    types = load_pyarrow("a column").types
+    if not (types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)):
+        return _is_text(kind)
+    return _is_text(kind.value_type) or bool(types.is_integer(kind.value_type))
+
+
+def chosen_column(kinds: dict[str, Any], column: str | None, table: str) -> str:
+    """Return the name of the column that holds sentences.
+
+    Parameters
+    ----------
+    kinds : dict
+        Types of the columns, by their names.
+    column : str, optional
+        The name that the user gives. It may be left out if only one column holds sentences.
+    table : str
+        What errors call the table.
+
+    Raises
+    ------
+    ValueError
+        If there is no such column, if it holds no sentences, or if it must be named.
+    """
+    listed = ", ".join(f"{name!r} ({kind})" for name, kind in kinds.items())
+    if column is not None:
+        if column not in kinds:
+            raise ValueError(f"{table} has no column {column!r}; its columns are {listed}")
+        if not holds_sentences(kinds[column]):
+            raise ValueError(
+                f"column {column!r} of {table} holds {kinds[column]}; a row must be text, or a list of text or of "
+                "whole numbers"
+            )
+        return column
+    suitable = [name for name, kind in kinds.items() if holds_sentences(kind)]
+    if len(suitable) != 1:
+        number = "several columns" if suitable else "no column"
+        raise ValueError(f"{table} has {number} of text or lists of words; name one with column= among {listed}")
+    return suitable[0]
 
 
 class ColumnNumbers:
@@ -26,20 +87,17 @@ class ColumnNumbers:
 
     def __init__(self) -> None:
         self._text = Tokenizer()
-        self._start_numbering()
-
-    def _start_numbering(self) -> None:
         self._numbers: defaultdict[Any, int] = defaultdict()
         self._numbers.default_factory = self._numbers.__len__
 
     def part(self, rows: Any) -> Part:
         """Return the words of an array of rows."""
-        return self._text.part(_lines(rows)) if is_text(rows.type) else self._part_of_lists(rows)
+        return self._text.part(_lines(rows)) if _is_text(rows.type) else self._part_of_lists(rows)
 
     def _part_of_lists(self, rows: Any) -> Part:
         new_numbering = not self._numbers or len(self._numbers) > tuning.TOKENIZER_WORDS
         if new_numbering:
-            self._start_numbering()
+            self._numbers.clear()
         known = len(self._numbers)
         words, lengths = _words_of_lists(rows)
         # Only distinct words become objects of Python. They are in the order of their first appearance.
@@ -86,7 +144,7 @@ def _words_of_lists(rows: Any) -> tuple[Any, Int64Array]:
     pyarrow = load_pyarrow("a column of lists")
     lengths = pyarrow.compute.list_value_length(rows).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
     words = pyarrow.compute.list_flatten(rows)
-    if is_text(words.type):
+    if _is_text(words.type):
         words = _plain_text(words)
     if words.null_count:
         kept = words.is_valid().to_numpy(zero_copy_only=False)

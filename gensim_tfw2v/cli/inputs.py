@@ -1,15 +1,20 @@
-"""Checks a corpus that is named on the command line, and opens it."""
+"""The files that a command reads: a corpus, weights of its sentences, files to score on, or a model."""
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import zlib
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gensim_tfw2v.cli.errors import CommandError
+from gensim_tfw2v.cli.arguments import add_switch
+from gensim_tfw2v.cli.errors import CommandError, refusing
+from gensim_tfw2v.files.formats import FORMATS, ModelFileError
+from gensim_tfw2v.files.models import read_vectors
 
 
 def check_corpus(corpus: Path, column: str | None = None) -> None:
@@ -40,17 +45,14 @@ def check_corpus(corpus: Path, column: str | None = None) -> None:
             raise CommandError(f"corpus {str(file)!r} is not there")
         if not file.is_file():
             raise CommandError(f"corpus {str(file)!r} is not a file: it is read several times, so it cannot be a pipe")
-        try:
+        with _unreadable(f"corpus {str(file)!r}"):
             file.open("rb").close()
-        except OSError as error:
-            raise CommandError(f"corpus {str(file)!r} cannot be read: {error.strerror}") from error
     if not any(file.stat().st_size for file in files):
         raise CommandError(f"corpus {str(corpus)!r} is empty")
     _check_column(corpus, files, column)
 
 
 def _check_column(corpus: Path, files: list[Path], column: str | None) -> None:
-    """Raise an error if the column of a table is not clear, or if one is named and there is no table."""
     from gensim_tfw2v.corpus.table_file import check_table, is_table
     from gensim_tfw2v.runtime.extras import MissingPackageError
 
@@ -108,3 +110,74 @@ class _SentencesOfFiles:
         for file in self.files:
             with text_errors_named(file):
                 yield from sentences_in(str(file), self.column)
+
+
+def check_cache_folder(folder: str | None) -> None:
+    """Raise an error if the folder of --cache-dir is not there."""
+    if folder is not None and not Path(folder).is_dir():
+        raise CommandError(f"--cache-dir {folder!r} is not a folder")
+
+
+def check_score_files(prefix: str, pairs: Iterable[str] | None, analogies: Iterable[str] | None) -> None:
+    """Raise an error that names a flag and its file, if vectors cannot be scored on one of these files.
+
+    Parameters
+    ----------
+    prefix : str
+        What the two flags begin with: ``--`` or ``--log-``.
+    """
+    from gensim_tfw2v.evaluation.scoring import check_analogies, check_pairs
+
+    for name, paths, check in (("pairs", pairs, check_pairs), ("analogies", analogies, check_analogies)):
+        for path in paths or ():
+            with _unreadable(f"{prefix}{name} {path!r}"), refusing(ValueError, prefix=f"{prefix}{name}: "):
+                check(path)
+
+
+def read_weights(path: str | None) -> Any:
+    """Return the numbers in a file, one a line, as an array that `train()` takes; None if there is no file.
+
+    Raise CommandError that names the file, and the line that is no number.
+    """
+    if path is None:
+        return None
+    from gensim_tfw2v.corpus.sentence_weights import sentence_weights
+
+    found, named = array("d"), f"--weights {path!r}"
+    # A ValueError is of text that is no UTF-8, or of a weight that is negative or not finite.
+    with _unreadable(named), refusing(ValueError, prefix=f"{named}: "):
+        with Path(path).open(encoding="utf-8-sig") as lines:
+            for number, line in enumerate(lines, 1):
+                try:
+                    found.append(float(line))
+                except ValueError:
+                    raise CommandError(f"{named}: line {number} is {line.strip()[:40]!r}, and not a number") from None
+        return sentence_weights(found)
+
+
+def add_format_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags that say how MODEL is read."""
+    parser.add_argument("--format", choices=FORMATS, help="format of MODEL (default: what its content shows)")
+    meaning = "refuse a MODEL that can run code, as gensim's own formats can; open .npz files as well"
+    add_switch(parser, "--safe", meaning)
+
+
+def vectors_at(path: Path, arguments: argparse.Namespace) -> Any:
+    """Return the vectors in a file, read as the arguments of the format say."""
+    if not arguments.safe:
+        return read_vectors(path, arguments.format)
+    if arguments.format:
+        raise CommandError("--safe finds the format itself; leave out --format")
+    if not path.exists():
+        raise ModelFileError(f"model {str(path)!r} is not there")
+    from gensim_tfw2v.files.safe_vectors import load_vectors_safely
+
+    return load_vectors_safely(path)
+
+
+@contextlib.contextmanager
+def _unreadable(named: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise CommandError(f"{named} cannot be read: {error.strerror}") from error
