@@ -80,7 +80,7 @@ def _profile(name: str | None) -> Any:
 
     A process's peak memory counts for those that it starts.
     """
-    from gensim_tfw2v.planning.profile_files import CALIBRATED, profile_named
+    from gensim_tfw2v.planning.profiles import CALIBRATED, profile_named
 
     if name is not None:
         return profile_named(name)

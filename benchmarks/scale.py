@@ -95,7 +95,7 @@ def _validation(results: Path) -> list[dict[str, Any]]:
 def _cluster(arguments: argparse.Namespace) -> Any:
     from simulation.sweeps import Cluster
 
-    from gensim_tfw2v.planning.profile_files import profile_named
+    from gensim_tfw2v.planning.profiles import profile_named
 
     return Cluster(
         words=arguments.words,
@@ -151,7 +151,7 @@ def _draw(report: Report, data: dict[str, Any]) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     use_checkout()
-    from gensim_tfw2v.planning.stored_profiles import STORED
+    from gensim_tfw2v.planning.profiles import STORED
 
     parser = argparse.ArgumentParser(
         description="Simulate the trainings of committed results and compare the two, then trainings on many workers, "

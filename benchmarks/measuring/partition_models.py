@@ -88,8 +88,8 @@ def merge(
 
     `missing` has the words that each sub-model lacks as well: [words] of bool for each.
     """
+    from gensim_tfw2v.merging.joint import SubModel
     from gensim_tfw2v.merging.merge import merge_submodels
-    from gensim_tfw2v.merging.submodel import SubModel
 
     lacking = [model.untrained for model in models]
     if missing is not None:

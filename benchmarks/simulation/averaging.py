@@ -7,7 +7,8 @@ import functools
 import itertools
 from collections.abc import Iterable
 
-from simulation.loads import AveragedRound, averaged_rounds, bytes_of_ids
+from gensim_tfw2v.planning.tasks import bytes_of_ids
+from simulation.loads import AveragedRound, averaged_rounds
 from simulation.machines import Processor, transfer
 from simulation.scenario import Scenario
 from simulation.training import SimulatedTraining, Steps, Worker
@@ -59,7 +60,7 @@ class SimulatedAveraging(SimulatedTraining):
 
     def _step(self, worker: Worker, of_round: AveragedRound) -> Steps:
         words = of_round.words / of_round.steps / len(self.workers)
-        yield from self.call(worker, bytes_of_ids(self.scenario, words))
+        yield from self.call(worker, bytes_of_ids(self.scenario.workload, words))
         yield worker.exchanger.work(self.scenario.costs.worker.block)
         yield from self.train(worker, words)
         # Rare rows are averaged at the end of the round: until then others train without this worker's changes.

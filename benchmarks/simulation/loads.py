@@ -16,12 +16,10 @@ from gensim_tfw2v.placement.block_size import (
 from gensim_tfw2v.placement.partition.draws import SHUFFLE, Partition
 from gensim_tfw2v.placement.request import CorpusSize
 from gensim_tfw2v.placement.synchronous.round_size import rounds_for_workers
-from gensim_tfw2v.planning.block_rows import rows_of_block
-from gensim_tfw2v.planning.traffic import averaged_bytes, downpour_traffic
+from gensim_tfw2v.planning.tasks import averaged_bytes, bytes_of_ids, downpour_traffic
 from gensim_tfw2v.planning.workload import ID_BYTES, TABLES
 from simulation.scenario import Scenario
 
-_SPAN_BYTES = 64  # that name the sentences of a block in an encoded corpus
 _COUNT_BYTES = 4  # of how often a sub-model has trained a word
 _SMALL_REST = 1e-2  # of a chunk: sentences are not cut, so chunks are a little longer than asked for
 
@@ -40,12 +38,6 @@ def first_chunks(scenario: Scenario, chunk_words: int) -> list[int]:
         return [chunk_words] * scenario.most_blocks
     last = min(total - (count - 1) * chunk_words, chunk_words)
     return [*[chunk_words] * (count - 1), last] * scenario.workload.epochs
-
-
-def bytes_of_ids(scenario: Scenario, words: float) -> float:
-    """Return the bytes in which the coordinator sends so many raw words."""
-    workload = scenario.workload
-    return _SPAN_BYTES if workload.encoded else words * workload.frequencies.known_share * ID_BYTES
 
 
 @dataclass(frozen=True)
@@ -73,7 +65,7 @@ def downpour_load(scenario: Scenario) -> BlockLoad:
     chunks = count_of_chunks(workload.words, chosen.block_words)
     words = math.ceil(workload.words / chunks)
     shared = chosen.shared_rows * TABLES * workload.row_bytes
-    rows_bytes = traffic.pulled - (chosen.parts - 1) * shared
+    rows_bytes = traffic.one_way - (chosen.parts - 1) * shared
     overlaps = chosen.in_flight > workers
     return BlockLoad(
         words,
@@ -83,7 +75,7 @@ def downpour_load(scenario: Scenario) -> BlockLoad:
         chosen.parts,
         rows_bytes,
         shared,
-        bytes_of_ids(scenario, words),
+        bytes_of_ids(workload, words),
         traffic.call_blocks,
     )
 
@@ -99,7 +91,7 @@ class RoundLoad:
 
     def rows_bytes(self, scenario: Scenario, words: float) -> float:
         """Return the bytes that a part of so many words pulls, and pushes."""
-        rows = rows_of_block(scenario.workload, words, self.negative_pool).all
+        rows = sum(scenario.workload.rows_of_block(words, self.negative_pool))
         return rows * (scenario.workload.row_bytes + ID_BYTES)
 
 
@@ -181,4 +173,4 @@ def submodel_load(scenario: Scenario) -> SubmodelLoad:
     words = math.ceil(workload.words * partition.rate / chunks)
     counts = workload.vocabulary * _COUNT_BYTES if scenario.workers > 1 else 0
     merged = workload.table_bytes + counts
-    return SubmodelLoad(words, chunks * workload.epochs, bytes_of_ids(scenario, words), merged)
+    return SubmodelLoad(words, chunks * workload.epochs, bytes_of_ids(workload, words), merged)

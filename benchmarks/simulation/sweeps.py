@@ -7,9 +7,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from gensim_tfw2v.planning.frequencies import WordFrequencies
-from gensim_tfw2v.planning.memory import memory_here, memory_of_averaging_worker
 from gensim_tfw2v.planning.profiles import Profile
-from gensim_tfw2v.planning.traffic import averaging_traffic, blocks_of_a_call
+from gensim_tfw2v.planning.tasks import averaging_traffic, blocks_of_a_call, memory_here, memory_of_worker
 from gensim_tfw2v.planning.workload import Workload
 from simulation.costs import TaskCost, costs_of_profile
 from simulation.failures import LongTraining, simulate_failures
@@ -111,7 +110,7 @@ class Cluster:
         workload = scenario.workload
         if scenario.design == AVERAGING:
             traffic = averaging_traffic(workload, scenario.workers, scenario.whole_cores, scenario.batch_words)
-            return memory_of_averaging_worker(workload, traffic, scenario.worker_cores)
+            return memory_of_worker(workload, traffic, scenario.worker_cores)
         if scenario.design == PARTITION:
             return memory_here(workload, scenario.worker_cores)
         return workload.table_bytes / scenario.servers

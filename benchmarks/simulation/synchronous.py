@@ -7,7 +7,8 @@ import itertools
 from collections.abc import Iterable
 
 from gensim_tfw2v.placement.calls.ramp_up import RampUp
-from simulation.loads import bytes_of_ids, round_load
+from gensim_tfw2v.planning.tasks import bytes_of_ids
+from simulation.loads import round_load
 from simulation.scenario import Scenario
 from simulation.training import SimulatedTraining, Steps, Worker
 
@@ -44,7 +45,7 @@ class SimulatedRounds(SimulatedTraining):
             self._ramp_up.count(self.load.parts)
 
     def _part(self, worker: Worker, words: float, size: float) -> Steps:
-        yield from self.call(worker, bytes_of_ids(self.scenario, words))
+        yield from self.call(worker, bytes_of_ids(self.scenario.workload, words))
         yield from self.begin_block()
         yield from self.read_rows(size)
         yield from self.send_rows(worker, size)

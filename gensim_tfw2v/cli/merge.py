@@ -9,7 +9,7 @@ from gensim_tfw2v.cli.arguments import add_switch, add_value, whole_number
 from gensim_tfw2v.cli.errors import CommandError, refusing
 from gensim_tfw2v.cli.inputs import add_format_arguments, vectors_at
 from gensim_tfw2v.files.models import check_writable
-from gensim_tfw2v.merging.methods import METHODS
+from gensim_tfw2v.merging import METHODS
 
 DESCRIPTION = """Merge the vectors of models that trained apart into one file with the words of all of them. A word that
 some models lack gets its vector from the others."""

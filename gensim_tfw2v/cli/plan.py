@@ -13,12 +13,11 @@ from gensim_tfw2v.cli.arguments import add_switch, add_value, positive_number, r
 from gensim_tfw2v.cli.errors import CommandError, refusing
 from gensim_tfw2v.cli.inputs import check_corpus
 from gensim_tfw2v.planning.machines import DESIGNS
-from gensim_tfw2v.planning.modes import MODES
+from gensim_tfw2v.planning.profiles import CALIBRATED, MODES, Profile, profile_named, write_calibrated
 from gensim_tfw2v.planning.units import bits_a_second, byte_count, whole_count
 
 if TYPE_CHECKING:
     from gensim_tfw2v.planning.choice import Choice
-    from gensim_tfw2v.planning.profiles import Profile
     from gensim_tfw2v.planning.workload import Workload
 
 DESCRIPTION = """Say how much memory, network and time a training takes on one machine or on a cluster, what limits its
@@ -103,19 +102,17 @@ def _check_sizes(arguments: argparse.Namespace) -> None:
 
 
 def _profile(arguments: argparse.Namespace) -> Profile:
-    from gensim_tfw2v.planning import profile_files
-
     if arguments.calibrate:
-        if arguments.profile not in (None, profile_files.CALIBRATED):
+        if arguments.profile not in (None, CALIBRATED):
             raise CommandError(f"--profile {arguments.profile!r} does not go with --calibrate; leave one of them out")
         from gensim_tfw2v.planning.calibration import calibrate
 
         profile = calibrate(lambda line: print(f"calibrating: {line}", file=sys.stderr))
-        path = profile_files.write_calibrated(profile)
+        path = write_calibrated(profile)
         print(f"calibrated: {path}", file=sys.stderr)
         return profile
     with refusing(ValueError):
-        return profile_files.profile_named(arguments.profile)
+        return profile_named(arguments.profile)
 
 
 def _choice(arguments: argparse.Namespace, profile: Profile) -> Choice:
@@ -143,7 +140,7 @@ def _choice(arguments: argparse.Namespace, profile: Profile) -> Choice:
 def _workload(arguments: argparse.Namespace) -> Workload:
     from gensim_tfw2v.planning.corpus_sample import estimate_corpus
     from gensim_tfw2v.planning.frequencies import WordFrequencies
-    from gensim_tfw2v.planning.memory import fits_cache
+    from gensim_tfw2v.planning.tasks import fits_cache
     from gensim_tfw2v.planning.workload import Workload
 
     settings = {name: getattr(arguments, name) for name in _SETTINGS}

@@ -31,7 +31,7 @@ from gensim_tfw2v.files.formats import format_of
 from gensim_tfw2v.files.models import check_writable, write_model
 from gensim_tfw2v.placement.designs import check_design
 from gensim_tfw2v.runtime.end_signals import end_as_interrupt
-from gensim_tfw2v.tensorboard.event_file import check_logdir
+from gensim_tfw2v.tensorboard.event_files import check_logdir
 from gensim_tfw2v.training.display import is_terminal
 from gensim_tfw2v.training.early_stopping import to_lower
 

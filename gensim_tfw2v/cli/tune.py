@@ -96,8 +96,10 @@ def run(arguments: argparse.Namespace) -> None:
     from gensim_tfw2v.search.tune import tune
 
     draws_bar = wants_bar(False if arguments.quiet else arguments.progress)
-    names = ("metric", "trials", "epochs", "rounds", "validation", "share", "items", "budget", "results", "pairs")
-    names += ("analogies", "column", "seed", "workers", "cache_dir")
+    names = (
+        *("metric", "trials", "epochs", "rounds", "validation", "share", "items", "budget", "results", "pairs"),
+        *("analogies", "column", "seed", "workers", "cache_dir"),
+    )
     given = {name: getattr(arguments, name) for name in names}
     report = None if draws_bar or arguments.quiet else _print_line
     with refusing(ValueError), text_errors_named(arguments.corpus):

@@ -104,7 +104,6 @@ class _KnownWords:
 
     @classmethod
     def none(cls) -> _KnownWords:
-        """Return no words at all."""
         return cls(np.zeros((0, 1), np.float32), [], {}, case_insensitive=False)
 
     def fold(self, text: str) -> str:

@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from gensim_tfw2v.arrays import BoolArray, Float64Array, Int64Array
-from gensim_tfw2v.merging.submodel import SubModel
+from gensim_tfw2v.arrays import BoolArray, Float32Array, Float64Array, Int64Array
 
 _PIECE_NUMBERS = 2**22  # float64 numbers in a piece of rows: 32 MiB
+
+
+@dataclass(frozen=True)
+class SubModel:
+    """Vectors of some words of a joint vocabulary.
+
+    Attributes
+    ----------
+    vectors : Float32Array
+        [rows, size]; may be a memory map.
+    rows : Int64Array
+        [words]: for each word of the joint vocabulary its row in `vectors`, or -1 if the sub-model lacks the word or
+        never trained it.
+    """
+
+    vectors: Float32Array
+    rows: Int64Array
 
 
 class JointWords:

@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from gensim_tfw2v.arrays import Float32Array, Float64Array
+from gensim_tfw2v.merging import METHODS
 from gensim_tfw2v.merging.alignment import align, complete, consensus
-from gensim_tfw2v.merging.joint import JointWords
-from gensim_tfw2v.merging.methods import METHODS as METHODS
+from gensim_tfw2v.merging.joint import JointWords, SubModel
 from gensim_tfw2v.merging.pieces import side_by_side
 from gensim_tfw2v.merging.products import Progress, largest_directions, products_of
-from gensim_tfw2v.merging.submodel import SubModel
 
 TOLERANCE = 1e-4
 MOST_ROUNDS = 100

@@ -14,7 +14,7 @@ from gensim_tfw2v.model.recovery import Recovery
 from gensim_tfw2v.model.results import record_epoch, record_epochs, record_report, record_validation
 from gensim_tfw2v.model.table_sync import TableSync
 from gensim_tfw2v.model.training_plan import TrainingPlan
-from gensim_tfw2v.tensorboard.log_writer import LogWriter
+from gensim_tfw2v.tensorboard.log_writer import LoggedTraining, LogWriter
 from gensim_tfw2v.tensorboard.model_log import HYPERPARAMETERS, start_log
 from gensim_tfw2v.tensorboard.options import TensorBoardLog, log_options
 from gensim_tfw2v.training.callbacks import EpochCallbacks
@@ -80,10 +80,7 @@ class TrainingLoop:
         return [position.counts for position in self._finished()]
 
     def _start_log(self, options: TensorBoardLog) -> LogWriter:
-        log = start_log(
-            options,
-            self._model.wv,
-            {name: getattr(self._model, name) for name in HYPERPARAMETERS},
+        training = LoggedTraining(
             settings=self._plan.choices.settings,
             tables=self._sync.look,
             addresses=self._plan.choice.addresses,
@@ -92,6 +89,8 @@ class TrainingLoop:
             can_be_resumed=self._checkpointer is not None,
             validation=self._validation.metrics,
         )
+        hyperparameters = {name: getattr(self._model, name) for name in HYPERPARAMETERS}
+        log = start_log(options, self._model.wv, hyperparameters, training)
         self._log_folder = str(log.folder)
         return log
 

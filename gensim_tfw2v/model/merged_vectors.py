@@ -11,8 +11,8 @@ from gensim.models import KeyedVectors
 
 from gensim_tfw2v.arrays import Counts, Int64Array
 from gensim_tfw2v.blocks.sampling import ids_by_count, word_counts
+from gensim_tfw2v.merging.joint import SubModel
 from gensim_tfw2v.merging.merge import MOST_ROUNDS, TOLERANCE, merge_submodels
-from gensim_tfw2v.merging.submodel import SubModel
 from gensim_tfw2v.placement.contract import check_is_here
 from gensim_tfw2v.training.display import FractionBar, wants_bar
 

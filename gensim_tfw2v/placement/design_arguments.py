@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gensim_tfw2v.arguments.argument import CLUSTER_FLAGS, Argument, Flag
 from gensim_tfw2v.arguments.rules import Choice, Share, WholeNumber
-from gensim_tfw2v.merging.methods import METHODS
+from gensim_tfw2v.merging import METHODS
 
 SAMPLINGS = ("equal", "random", "shuffle")
 

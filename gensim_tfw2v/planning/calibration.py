@@ -16,9 +16,7 @@ from gensim_tfw2v.blocks.batch_shape import power_of_two_below
 from gensim_tfw2v.cluster.local import LocalCluster, local_cluster
 from gensim_tfw2v.planning.frequencies import WordFrequencies
 from gensim_tfw2v.planning.machines import Machine
-from gensim_tfw2v.planning.modes import MODES
-from gensim_tfw2v.planning.profile_files import nearest_stored
-from gensim_tfw2v.planning.profiles import Profile, RowCost, StepCost
+from gensim_tfw2v.planning.profiles import MODES, Profile, RowCost, StepCost, nearest_stored
 from gensim_tfw2v.runtime.processor import processor_name
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
 from gensim_tfw2v.word2vec import TFWord2Vec
@@ -39,7 +37,7 @@ class ClusterCosts:
 
     block_words: float
     bytes_a_word: float  # between workers and servers
-    worker: float
+    worker: float  # beside steps
     server: float
     coordinator: float
 
@@ -93,15 +91,19 @@ def write_corpus(path: str) -> None:
 def fitted_costs(runs: list[ClusterCosts]) -> tuple[RowCost, RowCost, float, float]:
     """Return the costs of workers, of servers, and of the coordinator by word and by block.
 
-    `worker` of the runs is what workers compute beside steps. Costs are those whose sums are nearest to the measured
-    ones, none of them negative.
+    Costs are those whose sums are nearest to the measured ones, none of them negative.
     """
-    per_block = [1e6 / run.block_words for run in runs]
-    by_bytes = np.array([[run.bytes_a_word for run in runs], per_block]).T
-    by_words = np.array([[1.0] * len(runs), per_block]).T
-    worker = RowCost(*_least_squares(by_bytes, [run.worker for run in runs]))
-    server = RowCost(*_least_squares(by_bytes, [run.server for run in runs]))
-    return worker, server, *_least_squares(by_words, [run.coordinator for run in runs])
+    from scipy.optimize import nnls
+
+    def fitted(sizes: list[float], measured: list[float]) -> tuple[float, float]:
+        parts = np.array([sizes, [1e6 / run.block_words for run in runs]]).T
+        (first, second), _ = nnls(parts, np.maximum(measured, 0.0))
+        return float(first), float(second)
+
+    sent = [run.bytes_a_word for run in runs]
+    worker = RowCost(*fitted(sent, [run.worker for run in runs]))
+    server = RowCost(*fitted(sent, [run.server for run in runs]))
+    return worker, server, *fitted([1.0] * len(runs), [run.coordinator for run in runs])
 
 
 def measured_or_stored(worker: RowCost, say: Callable[[str], None]) -> RowCost:
@@ -113,13 +115,6 @@ def measured_or_stored(worker: RowCost, say: Callable[[str], None]) -> RowCost:
         "calibrate again when the machine is idle"
     )
     return nearest_stored().worker
-
-
-def _least_squares(parts: Any, measured: list[float]) -> tuple[float, float]:
-    from scipy.optimize import nnls
-
-    (first, second), _ = nnls(parts, np.maximum(measured, 0.0))
-    return float(first), float(second)
 
 
 def _model(mode: str, vector_size: int, **arguments: Any) -> TFWord2Vec:
@@ -138,7 +133,6 @@ def _model(mode: str, vector_size: int, **arguments: Any) -> TFWord2Vec:
 
 
 def _step_cost(corpus: str, mode: str) -> StepCost:
-    """Return the costs of a token on one core, with a fixed part."""
     times = []
     for vector_size in _SIZES:
         seconds, tokens = _seconds_of_one_core(mode, vector_size, corpus)
@@ -177,18 +171,13 @@ def _cluster_costs(corpus: str, cluster: LocalCluster, vector_size: int, block_w
 def _processor_seconds(model: TFWord2Vec, corpus: str) -> tuple[float, int]:
     """Return this process's least processor time of some trainings after the one that makes graphs, and its tokens."""
     model.build_vocab(corpus_file=corpus)
-    _train(model, corpus)
     times = []
-    for _ in range(_TRAININGS):
+    for _ in range(1 + _TRAININGS):
+        model.min_alpha_yet_reached = model.alpha  # else gensim warns that the rate rises again in a second training
         began = time.process_time()
-        tokens, _ = _train(model, corpus)
+        tokens, _ = model.train(corpus_file=corpus, total_words=_WORDS, total_examples=model.corpus_count, epochs=1)
         times.append((time.process_time() - began, tokens))
-    return min(times)
-
-
-def _train(model: TFWord2Vec, corpus: str) -> tuple[int, int]:
-    model.min_alpha_yet_reached = model.alpha  # else gensim warns that the rate rises again in a second training
-    return model.train(corpus_file=corpus, total_words=_WORDS, total_examples=model.corpus_count, epochs=1)
+    return min(times[1:])
 
 
 def _copied_bytes_a_second() -> float:

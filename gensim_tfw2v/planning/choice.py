@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from gensim_tfw2v.planning.machines import AVERAGING, DOWNPOUR, HERE, Layout, Machine
 from gensim_tfw2v.planning.plan import Plan, plan_of
@@ -13,7 +14,6 @@ from gensim_tfw2v.planning.speed import LIMITS_OF_SERVERS
 from gensim_tfw2v.planning.units import duration
 from gensim_tfw2v.planning.workload import Workload
 
-MOST_SECONDS = 24 * 3600.0
 _MOST_TASKS = 1024  # of each kind
 _MOST_SERVERS_PER_WORKER = 4  # for the sake of speed alone
 _CLEARLY_FASTER = 1.2  # a smaller gain is not worth more machines, nor a design that needs equal ones
@@ -29,7 +29,7 @@ class Wish:
     servers: int | None = None
     batch_words: int | None = None
     host_cores: float | None = None  # of the one machine that has all tasks
-    most_seconds: float = MOST_SECONDS
+    most_seconds: float = 24 * 3600.0
 
     @property
     def is_for_cluster(self) -> bool:
@@ -48,27 +48,37 @@ class Choice:
 
 def choose_plan(workload: Workload, machine: Machine, profile: Profile, wish: Wish) -> Choice:
     """Return the plan that fulfils a wish: one machine if it suffices, otherwise the smallest cluster in time."""
+
+    def plan_with(design: str, workers: int, servers: int) -> Plan:
+        layout = Layout(design, workers, servers, wish.batch_words, wish.host_cores)
+        return plan_of(workload, machine, layout, profile)
+
+    def cluster(design: str) -> Plan:
+        return _smallest(partial(plan_with, design), wish)
+
     here = plan_of(workload, machine, Layout(HERE), profile)
-    if not wish.is_for_cluster and here.fits and here.seconds <= wish.most_seconds:
+    may_be_here = here.fits and not wish.is_for_cluster
+    if may_be_here and here.seconds <= wish.most_seconds:
         return Choice(here, [f"one machine is enough: {duration(here.seconds)}, and no vectors travel"], here)
-    reasons = []
     if not here.fits:
-        reasons.append("one machine has not the memory")
+        why_not_here = "one machine has not the memory"
     elif here.seconds > wish.most_seconds:
-        reasons.append(f"one machine would take {duration(here.seconds)}")
+        why_not_here = f"one machine would take {duration(here.seconds)}"
     else:
-        reasons.append(f"one machine would be enough: {duration(here.seconds)}")
+        why_not_here = f"one machine would be enough: {duration(here.seconds)}"
     if wish.design is not None:
-        plan = _cluster(workload, machine, profile, wish, wish.design)
-        return Choice(plan, [*reasons, f"{wish.design} was asked for"], here)
-    downpour, averaging = (_cluster(workload, machine, profile, wish, design) for design in (DOWNPOUR, AVERAGING))
-    plan, reason = _better_design(downpour, averaging, wish)
-    if not wish.is_for_cluster and here.fits and plan.seconds > here.seconds / _CLEARLY_FASTER:
+        return Choice(cluster(wish.design), [why_not_here, f"{wish.design} was asked for"], here)
+    plan, reason = _better_design(cluster(DOWNPOUR), cluster(AVERAGING), wish)
+    if may_be_here and plan.seconds > here.seconds / _CLEARLY_FASTER:
         best = f"{plan.layout.workers} workers would take {duration(plan.seconds)}"
-        return Choice(
-            here, [*reasons, f"one machine, because no cluster of such machines is clearly faster: {best}"], here
-        )
-    return Choice(plan, [*reasons, reason, *_reason_of_size(plan, wish)], here)
+        reason = f"one machine, because no cluster of such machines is clearly faster: {best}"
+        return Choice(here, [why_not_here, reason], here)
+    reasons = [why_not_here, reason]
+    if wish.workers is None and plan.seconds <= wish.most_seconds:
+        reasons.append(f"workers={plan.layout.workers} is the fewest that take at most {duration(wish.most_seconds)}")
+    elif wish.workers is None:
+        reasons.append(f"more workers gain little; the speed is limited by {plan.speed.bottleneck}")
+    return Choice(plan, reasons, here)
 
 
 def _better_design(downpour: Plan, averaging: Plan, wish: Wish) -> tuple[Plan, str]:
@@ -80,71 +90,45 @@ def _better_design(downpour: Plan, averaging: Plan, wish: Wish) -> tuple[Plan, s
         gain *= downpour.layout.machines / averaging.layout.machines
     if downpour.fits and gain < _CLEARLY_FASTER:
         return downpour, "downpour, because no worker waits for another one, and averaging is not clearly faster"
+    assert averaging.traffic is not None and downpour.traffic is not None
     return averaging, (
         f"averaging, because it takes {duration(averaging.seconds)} with {averaging.layout.machines} machines, and "
         f"downpour {duration(downpour.seconds)} with {downpour.layout.machines}: its workers send "
-        f"{_bytes_of(averaging)} a word, and not {_bytes_of(downpour)}"
+        f"{averaging.traffic.bytes_a_word:,.1f} bytes a word, and not {downpour.traffic.bytes_a_word:,.1f} bytes"
     )
 
 
-def _bytes_of(plan: Plan) -> str:
-    assert plan.traffic is not None
-    return f"{plan.traffic.bytes_a_word:,.1f} bytes"
-
-
-def _reason_of_size(plan: Plan, wish: Wish) -> list[str]:
-    if wish.workers is not None:
-        return []
-    if plan.seconds <= wish.most_seconds:
-        return [f"workers={plan.layout.workers} is the fewest that take at most {duration(wish.most_seconds)}"]
-    return [f"more workers gain little; the speed is limited by {plan.speed.bottleneck}"]
-
-
-def _cluster(workload: Workload, machine: Machine, profile: Profile, wish: Wish, design: str) -> Plan:
+def _smallest(plan_with: Callable[[int, int], Plan], wish: Wish) -> Plan:
     """Return the smallest cluster that is in time, or the smallest one that is nearly as fast as any."""
-
-    def plan_with(workers: int) -> Plan:
-        return _with_servers(workload, machine, profile, wish, design, workers)
-
     if wish.workers is not None:
-        return plan_with(wish.workers)
-    plans = []
+        return _with_servers(plan_with, wish.workers, wish.servers)
+    plans: list[Plan] = []
     for workers in _counts():
-        plans.append(plan_with(workers))
+        plans.append(_with_servers(plan_with, workers, wish.servers))
         if plans[-1].seconds <= wish.most_seconds:
-            return _fewest(plan_with, plans[-1], wish.most_seconds)
-    fastest = max(plan.speed.words_a_second for plan in plans)
-    return next(plan for plan in plans if plan.speed.words_a_second >= fastest / _CLEARLY_FASTER)
-
-
-def _fewest(plan_with: Callable[[int], Plan], best: Plan, most_seconds: float) -> Plan:
-    """Return the plan with the fewest workers in time, given one that is in time."""
-    late, in_time = math.ceil(best.layout.workers / _GROWTH) - 1, best.layout.workers
-    while in_time - late > 1:
-        middle = (late + in_time) // 2
-        plan = plan_with(middle)
-        if plan.seconds <= most_seconds:
-            in_time, best = middle, plan
+            break
+    else:
+        fastest = max(plan.speed.words_a_second for plan in plans)
+        return next(plan for plan in plans if plan.speed.words_a_second >= fastest / _CLEARLY_FASTER)
+    # Some numbers were skipped before this one: the fewest workers in time are sought among them.
+    best, late = plans[-1], math.ceil(plans[-1].layout.workers / _GROWTH) - 1
+    while best.layout.workers - late > 1:
+        middle = (late + best.layout.workers) // 2
+        plan = _with_servers(plan_with, middle, wish.servers)
+        if plan.seconds <= wish.most_seconds:
+            best = plan
         else:
             late = middle
     return best
 
 
-def _with_servers(
-    workload: Workload, machine: Machine, profile: Profile, wish: Wish, design: str, workers: int
-) -> Plan:
-    """Return a plan with the fewest servers that have the memory and do not limit the speed."""
-
-    def plan_with(servers: int) -> Plan:
-        layout = Layout(design, workers, servers, wish.batch_words, wish.host_cores)
-        return plan_of(workload, machine, layout, profile)
-
-    if wish.servers is not None or design == AVERAGING:  # averaging needs a server and does not use it
-        return plan_with(wish.servers or 1)
-    for servers in _counts():
-        plan = plan_with(servers)
-        is_slow = plan.speed.bottleneck in LIMITS_OF_SERVERS and servers < _MOST_SERVERS_PER_WORKER * workers
-        if "server" not in plan.tasks_over_memory and not is_slow:
+def _with_servers(plan_with: Callable[[int, int], Plan], workers: int, servers: int | None) -> Plan:
+    """Return a plan with so many servers, or with the fewest that have the memory and do not limit the speed."""
+    for count in _counts() if servers is None else [servers]:
+        plan = plan_with(workers, count)
+        is_slow = plan.speed.bottleneck in LIMITS_OF_SERVERS and count < _MOST_SERVERS_PER_WORKER * workers
+        has_memory = "server" not in plan.tasks_over_memory
+        if plan.layout.design == AVERAGING or (has_memory and not is_slow):  # averaging needs one and does not use it
             break
     return plan
 

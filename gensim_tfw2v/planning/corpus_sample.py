@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from gensim_tfw2v.planning.frequencies import TEXT_REPETITION, WordFrequencies
 _PIECES, _PIECE_BYTES = 64, 1 << 18  # of a file, evenly spread
 _LEAST_PIECE_WORDS = 10_000  # shorter ones say nothing of how words repeat
 _REPETITIONS = np.geomspace(0.05, 1.0, 60)
+_Pieces = list[list[str]]
 
 
 @dataclass(frozen=True)
@@ -54,24 +55,23 @@ def estimate_corpus(path: str | os.PathLike[str], min_count: int, words: int | N
             "text and the words of the whole"
         )
     pieces, share = _read_pieces(path)
-    sampled = sum(map(len, pieces))
+    counter = _counted(pieces)
+    sampled, counts = counter.total(), _as_array(counter)
     if not sampled:
         raise ValueError(f"corpus {name} has no words")
     if words is not None and words < sampled:
         raise ValueError(f"{words} words are fewer than the {sampled} that were read of corpus {name}")
     share = share if words is None else sampled / words
     words = round(sampled / share)
-    counter = _counted(pieces)
-    counts = _as_array(counter)
     least = most = _at_least(counts, min_count)
     if share < 1:
-        least, most = vocabulary_range(pieces, counts, words, min_count)
+        least, most = _vocabulary_range(pieces, counts, words, min_count)
     vocabulary = round(math.sqrt(least * most))
     if not vocabulary:
         raise ValueError(f"corpus {name} has no word {min_count} times; choose a smaller min_count")
-    repetition = repetition_of(pieces, counter, min_count)
+    repetition = _repetition_of(pieces, counter, min_count)
     if share < 1:
-        frequencies = extended(counts, sampled, words, vocabulary, min_count, repetition)
+        frequencies = _extended(counts, sampled, words, vocabulary, min_count, repetition)
     else:
         frequencies = WordFrequencies.of_counts(counts[counts >= min_count], sampled, repetition)
     return CorpusEstimate(words, frequencies, least, most, sampled)
@@ -89,9 +89,7 @@ def _estimate_encoded(path: Path, min_count: int, words: int | None) -> CorpusEs
     return CorpusEstimate(corpus.words, frequencies, len(counts), len(counts), corpus.words, encoded=True)
 
 
-def vocabulary_range(
-    pieces: Sequence[Sequence[str]], counts: Int64Array, words: int, min_count: int
-) -> tuple[int, int]:
+def _vocabulary_range(pieces: _Pieces, counts: Int64Array, words: int, min_count: int) -> tuple[int, int]:
     """Return from how many to how many words occur `min_count` times among all `words` words.
 
     Heaps' law says that the distinct words grow as a power b of all words. The last doubling of the sample gives b, for
@@ -99,9 +97,8 @@ def vocabulary_range(
     law gives the upper end. The lower end is the share of distinct words that has `min_count` occurrences by the first
     law, Γ(m - b) / (Γ(1 - b) Γ(m)).
     """
-    order = random.Random(0).sample(range(len(pieces)), len(pieces))
-    half = [pieces[number] for number in order[: len(pieces) // 2]]
-    half_counts, sampled, half_words = _as_array(_counted(half)), sum(map(len, pieces)), sum(map(len, half))
+    half = _counted(random.Random(0).sample(pieces, len(pieces))[: len(pieces) // 2])
+    half_counts, sampled, half_words = _as_array(half), int(counts.sum()), half.total()
 
     def grown(least: int) -> tuple[float, float]:
         now, before = _at_least(counts, least), max(_at_least(half_counts, least), 1)
@@ -111,12 +108,12 @@ def vocabulary_range(
 
     distinct, power = grown(1)
     share = math.exp(math.lgamma(min_count - power) - math.lgamma(1 - power) - math.lgamma(min_count))
-    ends = sorted((distinct * share, grown(min_count)[0]))
+    least, most = sorted((distinct * share, grown(min_count)[0]))
     at_least_now = _at_least(counts, min_count)
-    return max(round(ends[0]), at_least_now), max(round(ends[1]), at_least_now)
+    return max(round(least), at_least_now), max(round(most), at_least_now)
 
 
-def extended(
+def _extended(
     counts: Int64Array, sampled: int, words: int, vocabulary: int, min_count: int, repetition: float
 ) -> WordFrequencies:
     """Return frequencies of a vocabulary of which a sample has the frequent words.
@@ -140,7 +137,7 @@ def extended(
     )
 
 
-def repetition_of(pieces: Sequence[Sequence[str]], counter: Mapping[str, int], min_count: int) -> float:
+def _repetition_of(pieces: _Pieces, counter: Counter[str], min_count: int) -> float:
     """Return which share of a piece's words counts as drawn independently: see `WordFrequencies`.
 
     Only words with `min_count` occurrences in all pieces count.
@@ -151,12 +148,12 @@ def repetition_of(pieces: Sequence[Sequence[str]], counter: Mapping[str, int], m
         return TEXT_REPETITION
     distinct = sum(len(known.intersection(piece)) for piece in long) / len(long)
     words = sum(map(len, long)) / len(long)
-    shares = np.array([counter[word] for word in known]) / sum(counter.values())
+    shares = np.array([counter[word] for word in known]) / counter.total()
     drawn = np.array([float(np.sum(-np.expm1(factor * words * np.log1p(-shares)))) for factor in _REPETITIONS])
     return float(np.interp(distinct, drawn, _REPETITIONS))
 
 
-def _read_pieces(path: Path) -> tuple[list[list[str]], float]:
+def _read_pieces(path: Path) -> tuple[_Pieces, float]:
     """Return the words of pieces of a file, and their share of its bytes."""
     total = path.stat().st_size
     with path.open("rb") as file:
@@ -174,11 +171,8 @@ def _read_pieces(path: Path) -> tuple[list[list[str]], float]:
         return pieces, read / total
 
 
-def _counted(pieces: Sequence[Sequence[str]]) -> Counter[str]:
-    counter: Counter[str] = Counter()
-    for piece in pieces:
-        counter.update(piece)
-    return counter
+def _counted(pieces: _Pieces) -> Counter[str]:
+    return Counter(itertools.chain.from_iterable(pieces))
 
 
 def _as_array(counter: Counter[str]) -> Int64Array:

@@ -1,7 +1,8 @@
-"""How frequent the words of a corpus are: groups of words that are about equally frequent."""
+"""How frequent words, and the nodes of their Huffman tree, are: groups of those that are about equally frequent."""
 
 from __future__ import annotations
 
+import heapq
 import math
 from dataclasses import dataclass
 
@@ -49,7 +50,11 @@ class WordFrequencies:
         Shares fall as 1 / (rank + 0.3) up to rank 5,000, and as a power of the rank beyond, so that the rarest word
         occurs `min_count` times if a power from 1 to 3 allows that.
         """
-        edges = _edges(vocabulary)
+        edges = np.arange(min(vocabulary, _EXACT_RANKS) + 1, dtype=np.float64)  # a 0, and the last rank of each group
+        if vocabulary > _EXACT_RANKS:
+            steps = math.ceil(math.log(vocabulary / _EXACT_RANKS) / math.log(_GROUP_GROWTH))
+            further = np.unique(np.rint(np.geomspace(_EXACT_RANKS, vocabulary, steps + 1)))
+            edges = np.concatenate([edges, further[1:]])
         words = np.diff(edges)
         ranks = np.sqrt((edges[:-1] + 1) * edges[1:])  # middle of a group
 
@@ -90,11 +95,31 @@ class WordFrequencies:
         drawn: Float64Array = weights / float(self.words @ weights)
         return drawn
 
+    def tree_nodes(self, kept: Float64Array) -> tuple[Float64Array, Float64Array]:
+        """Return how many nodes each group of the Huffman tree has, and how often a raw word trains each of them.
 
-def _edges(vocabulary: int) -> Float64Array:
-    """Return the last rank of each group, after a 0."""
-    if vocabulary <= _EXACT_RANKS:
-        return np.arange(vocabulary + 1, dtype=np.float64)
-    steps = math.ceil(math.log(vocabulary / _EXACT_RANKS) / math.log(_GROUP_GROWTH))
-    further = np.unique(np.rint(np.geomspace(_EXACT_RANKS, vocabulary, steps + 1)))
-    return np.concatenate([np.arange(_EXACT_RANKS, dtype=np.float64), further])
+        `kept` are the `kept_shares`. Nodes of one group are merged in pairs at a time, so the time depends on the
+        groups and not on the vocabulary.
+        """
+        groups = zip(self.shares, self.words, kept, strict=True)
+        heap = [(float(share), float(count), float(used)) for share, count, used in groups]
+        heapq.heapify(heap)
+        counts, trained = [], []
+        while heap:
+            share, count, used = heapq.heappop(heap)
+            if count >= 2:
+                merged, rest = count // 2, count % 2
+                node = (2 * share, merged, 2 * used)
+                if rest:
+                    heapq.heappush(heap, (share, 1.0, used))
+            elif heap:
+                other_share, other_count, other_used = heapq.heappop(heap)
+                node = (share + other_share, 1.0, used + other_used)
+                if other_count > 1:
+                    heapq.heappush(heap, (other_share, other_count - 1, other_used))
+            else:
+                break  # the root
+            heapq.heappush(heap, node)
+            counts.append(node[1])
+            trained.append(node[2])
+        return np.array(counts), np.array(trained)

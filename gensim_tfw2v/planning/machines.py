@@ -20,19 +20,9 @@ class Machine:
     serving_cores: float | None = None  # of those with a server or the coordinator; None: as many
 
     @property
-    def bytes_a_second(self) -> float | None:
-        """Bytes that its link carries each way."""
-        return None if self.bits_a_second is None else self.bits_a_second / 8
-
-    @property
     def training_cores(self) -> float:
         """How many cores, each with a model of its own, are as fast as all cores of this machine with one model."""
         return self.cores if self.cores <= 1 else self.cores / (1 + CORE_CONTENTION * (self.cores - 1))
-
-    @property
-    def cores_of_servers(self) -> float:
-        """Cores of a machine with a server or the coordinator."""
-        return self.cores if self.serving_cores is None else self.serving_cores
 
     @property
     def whole_cores(self) -> int:

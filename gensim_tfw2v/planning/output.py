@@ -1,18 +1,24 @@
-"""A choice of tasks → a table for people, and an object for programs."""
+"""A choice of tasks → a table for people, an object for programs, and the commands that start the tasks."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from typing import Any
 
+from gensim_tfw2v.corpus.shards import is_encoded
 from gensim_tfw2v.planning.choice import Choice
-from gensim_tfw2v.planning.commands import command_lines, host_lines
+from gensim_tfw2v.planning.machines import DOWNPOUR, HERE
 from gensim_tfw2v.planning.plan import Plan
 from gensim_tfw2v.planning.units import duration, large, size
+from gensim_tfw2v.planning.workload import Workload
+
+CHECKPOINT_SECONDS = 600.0  # `checkpoint_every`
+_CORPUS, _FOLDER, _OUTPUT = "corpus.txt", "encoded-corpus", "vectors.kv"
 
 
 def as_text(choice: Choice, corpus: str | None = None) -> str:
-    """Return the plan as a table, with reasons, warnings and commands below it."""
+    """Return the plan as a table, with reasons, warnings and commands. `corpus` is the one that was sampled."""
     plan = choice.plan
     rows = list(_rows(plan))
     width = max(len(name) for name, _ in rows)
@@ -36,45 +42,82 @@ def as_object(choice: Choice, corpus: str | None = None) -> dict[str, Any]:
     }
 
 
+def command_lines(plan: Plan, corpus: str | None = None) -> list[str]:
+    """Return the commands that train as a plan says, in their order."""
+    found = corpus or _CORPUS
+    lines = []
+    if plan.workload.encoded and not is_encoded(corpus):
+        lines.append(shlex.join(["tfw2v", "encode", found, _FOLDER]))
+        found = _FOLDER
+    layout, cores, train = plan.layout, plan.machine.whole_cores, _train(plan, found)
+    if layout.design == HERE:
+        return [*lines, f"{train} --workers {cores}"]
+    if layout.host_cores is not None:
+        flag = "" if cores == 1 else f" --cores {cores}"
+        lines.append(f"cluster/local.sh{flag} {layout.servers} {layout.workers}")
+        train += " --cluster tfw2v-cluster/cluster.json"
+    else:
+        lines.append("cluster/ssh.sh hosts.txt")
+        train += " --cluster cluster.json --allow-network"
+    train += "" if layout.design == DOWNPOUR else f" --distribution {layout.design}"
+    return [*lines, train + (" --vectors-on-servers" if plan.vectors_on_servers else "")]
+
+
+def host_lines(plan: Plan) -> list[str]:
+    """Return the lines of hosts.txt, one for each task."""
+    if plan.layout.design == HERE or plan.layout.host_cores is not None:
+        return []
+    servers = [f"ps      ps{number}:23450" for number in range(plan.layout.servers)]
+    return servers + [f"worker  worker{number}:23450" for number in range(plan.layout.workers)]
+
+
+def _train(plan: Plan, corpus: str) -> str:
+    workload = plan.workload
+    flags = ["--sg"] if workload.skip_gram else []
+    if workload.tree:
+        flags += ["--hs", "1", "--negative", "0"]
+    elif workload.negative != Workload.negative:
+        flags += ["--negative", str(workload.negative)]
+    for name in ("vector_size", "window", "epochs", "min_count", "sample"):
+        value = getattr(workload, name)
+        if value != getattr(Workload, name):
+            flags += [f"--{name.replace('_', '-')}", f"{value:g}" if isinstance(value, float) else str(value)]
+    if plan.layout.batch_words is not None:
+        flags += ["--batch-words", str(plan.layout.batch_words)]
+    return shlex.join(["tfw2v", "train", corpus, "--output", _OUTPUT, *flags])
+
+
 def _rows(plan: Plan) -> Iterator[tuple[str, str]]:
-    workload, layout, speed = plan.workload, plan.layout, plan.speed
-    cores = f"{plan.machine.cores:g} cores"
+    workload, layout, traffic, speed = plan.workload, plan.layout, plan.traffic, plan.speed
+    cores, tables = f"{plan.machine.cores:g} cores", workload.table_bytes
     yield "training", f"{large(workload.words)} words, epochs: {workload.epochs}, {workload.mode}"
     if workload.vocabulary_range is not None:
         least, most = workload.vocabulary_range
         yield "vocabulary", f"about {workload.vocabulary:,}, from {least:,} to {most:,}"
-    yield "model", f"{large(workload.vocabulary)} words of {workload.vector_size} numbers, {size(workload.table_bytes)}"
-    if plan.traffic is None:
+    yield "model", f"{large(workload.vocabulary)} words of {workload.vector_size} numbers, {size(tables)}"
+    if traffic is None:
         yield "design", f"one process on {cores}"
     else:
         where = "processes on one machine" if layout.host_cores is not None else f"machines of {cores}"
         yield "design", f"{layout.design}; workers: {layout.workers}, servers: {layout.servers}, a coordinator; {where}"
     for task, needed in plan.memory.items():
         yield f"memory of the {task}", size(needed)
-    if plan.traffic is not None:
-        yield "bytes a word", f"{plan.traffic.bytes_a_word:,.1f}, blocks of {plan.traffic.block_words:,.0f} words"
+    if traffic is not None:
+        yield "bytes a word", f"{traffic.bytes_a_word:,.1f}, blocks of {traffic.block_words:,.0f} words"
         yield "words/s of a worker", large(speed.of_worker)
     yield "words/s", f"{large(speed.words_a_second)}, limited by {speed.bottleneck}"
     if len(speed.limits) > 1:
         yield "words/s if alone", "; ".join(f"{name} {large(words)}" for name, words in speed.limits.items())
-    yield (
-        "time",
-        (
-            f"{duration(plan.seconds)}: {duration(plan.training_seconds)} to train, "
-            f"{duration(plan.counting_seconds)} to count words"
-        ),
-    )
+    parts = f"{duration(plan.training_seconds)} to train, {duration(plan.counting_seconds)} to count words"
+    yield "time", f"{duration(plan.seconds)}: {parts}"
     if plan.cost is not None:
         yield "cost", f"{plan.cost:,.2f}, machines: {layout.machines}"
-    yield (
-        "checkpoint",
-        (f"{size(plan.checkpoint_bytes)}; one every ten minutes writes {size(plan.checkpoint_bytes_a_second)}/s"),
-    )
+    yield "checkpoint", f"{size(tables)}; one every ten minutes writes {size(tables / CHECKPOINT_SECONDS)}/s"
     yield "costs measured on", plan.profile.processor
 
 
 def _numbers(plan: Plan) -> dict[str, Any]:
-    traffic, speed = plan.traffic, plan.speed
+    traffic, speed, tables = plan.traffic, plan.speed, plan.workload.table_bytes
     return {
         "design": plan.layout.design,
         "workers": plan.layout.workers,
@@ -97,8 +140,8 @@ def _numbers(plan: Plan) -> dict[str, Any]:
         "training_seconds": plan.training_seconds,
         "seconds": plan.seconds,
         "cost": plan.cost,
-        "checkpoint_bytes": plan.checkpoint_bytes,
-        "checkpoint_bytes_a_second": plan.checkpoint_bytes_a_second,
+        "checkpoint_bytes": tables,
+        "checkpoint_bytes_a_second": tables / CHECKPOINT_SECONDS,
         "fits": plan.fits,
         "vectors_on_servers": plan.vectors_on_servers,
         "profile": plan.profile.processor,

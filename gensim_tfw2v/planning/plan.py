@@ -6,20 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gensim_tfw2v.planning.machines import AVERAGING, HERE, Layout, Machine
-from gensim_tfw2v.planning.memory import (
+from gensim_tfw2v.planning.profiles import Profile
+from gensim_tfw2v.planning.speed import Speed, speed_here, speed_of_cluster
+from gensim_tfw2v.planning.tasks import (
+    Traffic,
+    averaging_traffic,
+    downpour_traffic,
     memory_here,
-    memory_of_averaging_worker,
     memory_of_coordinator,
-    memory_of_idle_server,
     memory_of_server,
     memory_of_worker,
 )
-from gensim_tfw2v.planning.profiles import Profile
-from gensim_tfw2v.planning.speed import Speed, speed_here, speed_of_cluster
-from gensim_tfw2v.planning.traffic import Traffic, averaging_traffic, downpour_traffic
 from gensim_tfw2v.planning.workload import Workload
 
-CHECKPOINT_SECONDS = 600.0  # `checkpoint_every`
 _NOTABLE_EXCHANGE = 0.5  # of what workers compute
 _NOTABLE_SHARE = 0.12  # of a corpus in flight: docs/evidence/nodes.md has the scores of larger shares
 
@@ -61,23 +60,6 @@ class Plan:
         return None if price is None else self.layout.machines * price * self.seconds / 3600
 
     @property
-    def checkpoint_bytes(self) -> int:
-        """Bytes of the tables in a checkpoint."""
-        return self.workload.table_bytes
-
-    @property
-    def checkpoint_bytes_a_second(self) -> float:
-        """Bytes a second of checkpoints that follow each other every ten minutes."""
-        return self.checkpoint_bytes / CHECKPOINT_SECONDS
-
-    @property
-    def share_in_flight(self) -> float:
-        """Share of the corpus that blocks in flight have."""
-        if self.traffic is None or self.layout.design == AVERAGING:
-            return 0.0
-        return min(self.traffic.in_flight * self.traffic.block_words / self.workload.words, 1.0)
-
-    @property
     def memory_of_machines(self) -> Mapping[str, int]:
         """Bytes of each kind of machine: of one for each task, or of the one that has all of them."""
         if self.layout.host_cores is None:
@@ -105,12 +87,15 @@ class Plan:
             for task in self.tasks_over_memory
             if self.machine.memory is not None
         ]
-        if self.share_in_flight > _NOTABLE_SHARE:
+        if self.traffic is None:
+            return found
+        share = min(self.traffic.in_flight * self.traffic.block_words / self.workload.words, 1.0)
+        if self.traffic.rows_on_servers and share > _NOTABLE_SHARE:
             found.append(
-                f"blocks in flight have {self.share_in_flight:.0%} of the corpus together, so scores may be lower "
-                "than with fewer workers; fewer workers with more cores each see more of each other's changes"
+                f"blocks in flight have {share:.0%} of the corpus together, so scores may be lower than with fewer "
+                "workers; fewer workers with more cores each see more of each other's changes"
             )
-        if self.speed.exchange_share > _NOTABLE_EXCHANGE and self.machine.cores > 1 and self.traffic is not None:
+        if self.speed.exchange_share > _NOTABLE_EXCHANGE and self.machine.cores > 1:
             found.append(
                 f"one of a worker's {self.machine.cores:g} cores exchanges rows for as long as "
                 f"{self.speed.exchange_share:.0%} of the worker's computing, because blocks have "
@@ -126,26 +111,14 @@ def plan_of(workload: Workload, machine: Machine, layout: Layout, profile: Profi
         memory = {"process": memory_here(workload, machine.cores)}
         return Plan(workload, machine, layout, profile, None, speed_here(workload, machine, profile), memory)
     machine = layout.machine_of_task(machine)
-    if layout.design == AVERAGING:
-        return _averaging_plan(workload, machine, layout, profile)
-    traffic = downpour_traffic(workload, layout.workers, machine.whole_cores, layout.batch_words)
+    traffic_of = averaging_traffic if layout.design == AVERAGING else downpour_traffic
+    traffic = traffic_of(workload, layout.workers, machine.whole_cores, layout.batch_words)
     coordinator = memory_of_coordinator(workload, has_vectors=True)
-    on_servers = machine.memory is not None and coordinator > machine.memory
+    vectors_on_servers = traffic.rows_on_servers and machine.memory is not None and coordinator > machine.memory
     memory = {
         "worker": memory_of_worker(workload, traffic, machine.cores),
         "server": memory_of_server(workload, traffic, layout.workers, layout.servers),
-        "coordinator": memory_of_coordinator(workload, has_vectors=False) if on_servers else coordinator,
+        "coordinator": memory_of_coordinator(workload, has_vectors=not vectors_on_servers),
     }
     speed = speed_of_cluster(workload, layout, traffic, machine, profile)
-    return Plan(workload, machine, layout, profile, traffic, speed, memory, on_servers)
-
-
-def _averaging_plan(workload: Workload, machine: Machine, layout: Layout, profile: Profile) -> Plan:
-    traffic = averaging_traffic(workload, layout.workers, machine.whole_cores, layout.batch_words)
-    memory = {
-        "worker": memory_of_averaging_worker(workload, traffic, machine.cores),
-        "server": memory_of_idle_server(),
-        "coordinator": memory_of_coordinator(workload, has_vectors=True),
-    }
-    speed = speed_of_cluster(workload, layout, traffic, machine, profile)
-    return Plan(workload, machine, layout, profile, traffic, speed, memory)
+    return Plan(workload, machine, layout, profile, traffic, speed, memory, vectors_on_servers)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gensim_tfw2v.planning.machines import AVERAGING, Layout, Machine
+from gensim_tfw2v.planning.machines import Layout, Machine
 from gensim_tfw2v.planning.profiles import Profile, RowCost
-from gensim_tfw2v.planning.traffic import Traffic
+from gensim_tfw2v.planning.tasks import Traffic
 from gensim_tfw2v.planning.workload import Workload
 
 WORKERS, LINKS = "the workers' cores", "the workers' links"
@@ -16,7 +16,7 @@ LIMITS_OF_SERVERS = (SERVERS, SERVER_MEMORY, SERVER_LINKS)
 COORDINATOR, COORDINATOR_LINK, HOST = "the coordinator", "the coordinator's link", "the machine's cores"
 _READ_AND_CHANGED = 3  # a server reads a row to send it, and reads and writes it to change it
 _LEAST = 1e-9  # of what divides: a part that costs nothing sets no limit
-_COMPARED = {"sg-neg": 64, "cbow-neg": 26}  # words that a token is compared with where costs were measured
+_COMPARED = {"sg-neg": 64, "cbow-neg": 26}  # words that a token was compared with where costs were measured
 
 
 @dataclass(frozen=True)
@@ -43,16 +43,12 @@ class Speed:
 def step_nanoseconds(workload: Workload, profile: Profile) -> float:
     """Return what a core takes to make and train a raw word."""
     cost = profile.steps[workload.mode]
-    of_numbers = cost.of_a_number * workload.vector_size * _compared_words(workload) / _COMPARED.get(workload.mode, 1)
+    compared = 1  # words that a token is compared with: contexts and negatives of its run
+    if not workload.tree:
+        in_run = workload.shape.run_tokens if workload.skip_gram else 0
+        compared = in_run + 2 * workload.window + workload.shape.shared_negatives
+    of_numbers = cost.of_a_number * workload.vector_size * compared / _COMPARED.get(workload.mode, 1)
     return workload.kept_share * (cost.fixed + of_numbers)
-
-
-def _compared_words(workload: Workload) -> int:
-    """Return with how many words a token is compared: contexts and negatives of its run; 1 with a tree."""
-    if workload.tree:
-        return 1
-    shape = workload.shape
-    return (shape.run_tokens if workload.skip_gram else 0) + 2 * workload.window + shape.shared_negatives
 
 
 def speed_here(workload: Workload, machine: Machine, profile: Profile) -> Speed:
@@ -65,44 +61,42 @@ def speed_here(workload: Workload, machine: Machine, profile: Profile) -> Speed:
 def speed_of_cluster(workload: Workload, layout: Layout, traffic: Traffic, machine: Machine, profile: Profile) -> Speed:
     """Return the speed of a cluster whose workers exchange this traffic."""
     words = traffic.block_words
-    both_ways = traffic.pulled + traffic.pushed
+
+    def nanoseconds_of_rows(cost: RowCost, messages: int) -> float:
+        return (cost.nanoseconds_a_byte * 2 * traffic.one_way + cost.milliseconds_a_block * 1e6 * messages) / words
+
     step = step_nanoseconds(workload, profile)
-    rows = _nanoseconds_a_word(profile.worker, both_ways, 1, words)
+    rows = nanoseconds_of_rows(profile.worker, 1)
     coordinator = profile.coordinator_milliseconds_a_block * 1e6 / (traffic.call_blocks * words)
     coordinator += 0.0 if workload.encoded else profile.coordinator_nanoseconds_a_word
     processor = {"workers": step + rows, "coordinator": coordinator}
-    if layout.design != AVERAGING:
-        processor["servers"] = _nanoseconds_a_word(profile.server, both_ways, layout.servers, words)
     # One core of a worker exchanges rows. The others wait, unless they train the block before.
     training, exchanging = step / machine.training_cores, rows / min(machine.cores, 1.0)
-    link = machine.bytes_a_second
-    waiting = 0.0 if link is None else traffic.bytes_in_turn / words / link * 1e9
+    link = None if machine.bits_a_second is None else machine.bits_a_second / 8  # bytes a second, each way
+    waiting = 0.0 if link is None else traffic.on_link / words / link * 1e9
     overlaps = traffic.in_flight > layout.workers
     least = (step + rows) / machine.cores  # no core can do both at a time
-    computing = max(_time_of(training, exchanging, overlaps), least)
-    of_worker = 1e9 / max(_time_of(training, exchanging + waiting, overlaps), least)
+
+    def nanoseconds_with(exchanging: float) -> float:
+        return max(max(training, exchanging) if overlaps else training + exchanging, least)
+
+    serving_cores = machine.cores if machine.serving_cores is None else machine.serving_cores
     limits = {
-        WORKERS: layout.workers * 1e9 / computing,
-        COORDINATOR: min(machine.cores_of_servers, 1.0) * 1e9 / max(coordinator, _LEAST),
+        WORKERS: layout.workers * 1e9 / nanoseconds_with(exchanging),
+        COORDINATOR: min(serving_cores, 1.0) * 1e9 / max(coordinator, _LEAST),
     }
     if link is not None:
         limits[LINKS] = layout.workers * 1e9 / max(waiting, _LEAST)
         limits[COORDINATOR_LINK] = link / max(traffic.ids / words, _LEAST)
-    if layout.design != AVERAGING:
+    if traffic.rows_on_servers:
+        processor["servers"] = nanoseconds_of_rows(profile.server, layout.servers)
         touched = _READ_AND_CHANGED * traffic.rows * workload.vector_bytes / words
-        limits[SERVERS] = layout.servers * machine.cores_of_servers * 1e9 / max(processor["servers"], _LEAST)
+        limits[SERVERS] = layout.servers * serving_cores * 1e9 / max(processor["servers"], _LEAST)
         limits[SERVER_MEMORY] = layout.servers * profile.memory_bytes_a_second / touched
         if link is not None:
-            limits[SERVER_LINKS] = layout.servers * link / (max(traffic.pulled, traffic.pushed) / words)
+            limits[SERVER_LINKS] = layout.servers * link / (traffic.one_way / words)
     if layout.host_cores is not None:
         limits[HOST] = layout.host_cores * 1e9 / sum(processor.values())
     share = exchanging / (training + exchanging)
+    of_worker = 1e9 / nanoseconds_with(exchanging + waiting)
     return Speed(of_worker, layout.workers, share, limits, processor)
-
-
-def _time_of(training: float, exchanging: float, overlaps: bool) -> float:
-    return max(training, exchanging) if overlaps else training + exchanging
-
-
-def _nanoseconds_a_word(cost: RowCost, sent_bytes: float, messages: int, words: float) -> float:
-    return (cost.nanoseconds_a_byte * sent_bytes + cost.milliseconds_a_block * 1e6 * messages) / words

@@ -35,6 +35,14 @@ def binary_byte_count(text: str) -> int:
     return int(value)
 
 
+def whole_count(text: str) -> int:
+    """Return the number that a text such as 17000000 or 1e11 stands for; raise ValueError if it is no count."""
+    value = _scaled(text, "", 1)
+    if not (1 <= value < math.inf and value == math.floor(value)):
+        raise ValueError(f"{text!r} is not a whole number of 1 or more, such as 17000000 or 1e11")
+    return int(value)
+
+
 def _bytes(text: str, base: int) -> float:
     """Return the bytes that a text stands for, whose units are powers of `base` where they do not say; NaN if none."""
     found = _SIZE.fullmatch(text.strip())
@@ -47,18 +55,6 @@ def _scaled(number: str, prefix: str, base: int) -> float:
         return float(number) * float(base) ** " kmgt".index(prefix.lower() or " ")
     except ValueError:
         return math.nan
-
-
-def whole_count(text: str) -> int:
-    """Return the number that a text such as 17000000 or 1e11 stands for; raise ValueError if it is no count."""
-    try:
-        value = float(text)
-        is_whole = value == math.floor(value)
-    except (ValueError, OverflowError):
-        is_whole, value = False, 0.0
-    if not is_whole or value < 1:
-        raise ValueError(f"{text!r} is not a whole number of 1 or more, such as 17000000 or 1e11")
-    return int(value)
 
 
 def duration(seconds: float) -> str:

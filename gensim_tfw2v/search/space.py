@@ -81,9 +81,8 @@ def dimensions_for(metric: Metric, own: Mapping[str, Sequence[Any]], items: bool
     """
     _check(metric, own)
     predictions = _NEGATIVES if metric.needs_negatives else (*_NEGATIVES, _TREE)
-    if items:
-        usual = _OF_ITEMS
-    else:
+    usual: tuple[Dimension, ...] = _OF_ITEMS
+    if not items:
         usual = _OF_TRAINING if metric.is_loss else (*_OF_WHAT_IS_PREDICTED, predictions, *_OF_TRAINING)
     others = [dimension for dimension in usual if not any(name in own for name in dimension[0])]
     return others + [_one_by_one(name, *values) for name, values in own.items()]

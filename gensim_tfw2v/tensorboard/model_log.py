@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from gensim_tfw2v.cluster.specification import JOBS, Addresses
+from gensim_tfw2v.cluster.specification import JOBS
 from gensim_tfw2v.evaluation.scoring import check_analogies, check_pairs
-from gensim_tfw2v.placement.contract import ModelTables
-from gensim_tfw2v.steps.settings import StepSettings
-from gensim_tfw2v.tensorboard.event_file import check_logdir
-from gensim_tfw2v.tensorboard.log_writer import LoggedModel, LogWriter
+from gensim_tfw2v.tensorboard.event_files import check_logdir
+from gensim_tfw2v.tensorboard.log_writer import LoggedTraining, LogWriter
 from gensim_tfw2v.tensorboard.options import TensorBoardLog
-from gensim_tfw2v.training.progress import EpochPosition
 
 # The settings that are compared most come first: the table of the HParams tab shows five.
 HYPERPARAMETERS = (
@@ -37,17 +34,7 @@ def check_log(options: TensorBoardLog | None) -> None:
 
 
 def start_log(
-    options: TensorBoardLog,
-    vocabulary: Any,
-    hyperparameters: Mapping[str, Any],
-    *,
-    settings: StepSettings,
-    tables: Callable[[], ModelTables],
-    addresses: Addresses | None,
-    folder: str | None,
-    begun: Sequence[EpochPosition],
-    can_be_resumed: bool,
-    validation: Sequence[str],
+    options: TensorBoardLog, vocabulary: Any, hyperparameters: Mapping[str, Any], training: LoggedTraining
 ) -> LogWriter:
     """Return the writer of a training's log, after writing everything that is known before training.
 
@@ -59,29 +46,22 @@ def start_log(
         The words of the model that is about to be trained.
     hyperparameters : mapping
         The model's `HYPERPARAMETERS`.
-    settings : StepSettings
-        Those of the steps whose graph is shown.
-    tables : callable
-        Returns a copy of the current tables, also during training.
-    addresses : Addresses, optional
-        Those of the cluster's tasks by job; None: this process trains.
-    folder, begun, can_be_resumed
-        As for `LogWriter`.
-    validation : sequence of str
-        The metrics that are measured after each epoch.
+    training : LoggedTraining
+        The training.
     """
 
     def graph() -> bytes:
         from gensim_tfw2v.steps.arguments import graph_definition
 
-        return graph_definition(settings)
+        return graph_definition(training.settings)
 
-    values = {name: hyperparameters[name] for name in HYPERPARAMETERS} | {"words": len(vocabulary)}
-    values |= {f"cluster_{job}": len(addresses[job]) if addresses else 0 for job in JOBS}
-    shown = {name: _shown(name, value) for name, value in values.items()}
-    if addresses and not options.trace_hosts:
-        options = replace(options, trace_hosts=addresses["worker"])
-    return LogWriter(options, LoggedModel(vocabulary, shown, graph, tables, validation), folder, begun, can_be_resumed)
+    cluster = training.addresses
+    settings = {name: hyperparameters[name] for name in HYPERPARAMETERS} | {"words": len(vocabulary)}
+    settings |= {f"cluster_{job}": len(cluster[job]) if cluster else 0 for job in JOBS}
+    shown = {name: _shown(name, value) for name, value in settings.items()}
+    if cluster and not options.trace_hosts:
+        options = replace(options, trace_hosts=cluster["worker"])
+    return LogWriter(options, vocabulary, shown, graph, training)
 
 
 def _shown(name: str, value: Any) -> str | float:

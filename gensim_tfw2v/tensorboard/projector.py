@@ -15,7 +15,7 @@ import numpy.typing as npt
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.sampling import ids_by_count
 from gensim_tfw2v.files.whole_files import written_file
-from gensim_tfw2v.tensorboard.event_file import make_known
+from gensim_tfw2v.tensorboard.event_files import make_known
 from gensim_tfw2v.tensorboard.options import PROJECTOR_WORDS
 from gensim_tfw2v.tensorboard.spelling import visible
 

@@ -1,4 +1,4 @@
-"""Summaries for TensorBoard's plugins, made by TensorBoard's own code."""
+"""Summaries for TensorBoard's HParams tab, made by TensorBoard's own code."""
 
 from __future__ import annotations
 
@@ -6,23 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 _COLUMNS = 5  # hyper-parameters that TensorBoard's table shows unless the user chooses others
-
-
-def text(tag: str, markdown: str) -> Any:
-    """Return a text for the text panel."""
-    from tensorboard.plugins.text.summary_v2 import text_pb
-
-    return text_pb(tag, markdown)
-
-
-def histogram(tag: str, values: np.ndarray) -> Any:
-    """Return the histogram of `values`."""
-    from tensorboard.plugins.histogram.summary_v2 import histogram_pb
-
-    return histogram_pb(tag, values)
 
 
 def experiment(hyperparameters: Mapping[str, Any], metrics: Sequence[str]) -> Any:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gensim_tfw2v.arrays import Float32Array
-from gensim_tfw2v.evaluation import score_vectors
 from gensim_tfw2v.evaluation.scores import Scores
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.tensorboard.spelling import as_markdown
@@ -51,32 +49,11 @@ class NormGroups:
         }
 
 
-def score_points(scores: Scores) -> dict[str, float]:
+def percentages(scores: Scores) -> dict[str, float]:
     """Return the scores that exist, by name and in percent."""
     values = {score.name: score.spearman for score in scores.pairs}
     values |= {score.name: score.accuracy for score in scores.analogies}
     return {name: 100 * value for name, value in values.items() if value is not None}
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """Files to score vectors on. If `pairs` is None, the word pairs that come with gensim are used."""
-
-    pairs: Sequence[str] | None
-    analogies: Sequence[str]
-
-    def points(self, vocabulary: Any, inputs: Float32Array) -> dict[str, float]:
-        """Return the scores by name, in percent."""
-        words = _Words(vocabulary.index_to_key, inputs)
-        return score_points(score_vectors(words, self.pairs, self.analogies))
-
-
-@dataclass(frozen=True)
-class _Words:
-    """The attributes of KeyedVectors that scoring uses."""
-
-    index_to_key: Sequence[str]
-    vectors: Float32Array
 
 
 def choose_probes(words: Sequence[str], by_count: npt.NDArray[np.int64]) -> list[str]:

@@ -11,7 +11,7 @@ import plan_accuracy
 import pytest
 from support.benchmark_commands import corpus_in, run_command
 
-from gensim_tfw2v.planning.stored_profiles import AVX2
+from gensim_tfw2v.planning.profiles import AVX2
 
 RECORD: dict[str, Any] = {
     "train_seconds": 12.0,

@@ -21,8 +21,8 @@ from simulation.scenario import AVERAGING, DESIGNS, DOWNPOUR, PARTITION, SYNCHRO
 from simulation.simulate import simulate
 
 from gensim_tfw2v.planning.frequencies import WordFrequencies
-from gensim_tfw2v.planning.stored_profiles import AMX
-from gensim_tfw2v.planning.traffic import averaged_bytes, downpour_traffic
+from gensim_tfw2v.planning.profiles import AMX
+from gensim_tfw2v.planning.tasks import averaged_bytes, downpour_traffic
 from gensim_tfw2v.planning.workload import Workload
 
 WORDS = 4_000_000
@@ -131,7 +131,7 @@ def test_the_servers_link_limits_workers_that_compute_nothing() -> None:
     rate, servers = 1e6, 2
     free = Costs(TaskCost(), TaskCost(), TaskCost())
     scenario = scenario_of(DOWNPOUR, 16, free, servers=servers, bytes_a_second=rate, batch_words=20_000)
-    one_way = downpour_traffic(WORKLOAD, 16, 1, 20_000).pulled
+    one_way = downpour_traffic(WORKLOAD, 16, 1, 20_000).one_way
     blocks = downpour_load(scenario).blocks
     assert simulate(scenario).seconds == pytest.approx(blocks * one_way / servers / rate, rel=0.15)
 

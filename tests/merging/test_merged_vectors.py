@@ -12,7 +12,7 @@ from support.command_line import error_of, run
 from support.plain_merging import cosines
 
 from gensim_tfw2v import merge_vectors
-from gensim_tfw2v.merging.methods import METHODS
+from gensim_tfw2v.merging import METHODS
 
 SIZE = 4
 

@@ -12,9 +12,9 @@ from scipy.linalg import orthogonal_procrustes
 from scipy.stats import ortho_group
 from support.plain_merging import cosines, plain_alir, plain_completion, whole_matrices
 
-from gensim_tfw2v.merging import joint, products
-from gensim_tfw2v.merging.merge import METHODS, merge_submodels
-from gensim_tfw2v.merging.submodel import SubModel
+from gensim_tfw2v.merging import METHODS, joint, products
+from gensim_tfw2v.merging.joint import SubModel
+from gensim_tfw2v.merging.merge import merge_submodels
 
 WORDS, SIZE = 300, 8
 

@@ -9,10 +9,10 @@ import pytest
 
 from gensim_tfw2v.cli.main import parse_arguments
 from gensim_tfw2v.planning.choice import Choice, Wish, choose_plan
-from gensim_tfw2v.planning.commands import command_lines, host_lines
 from gensim_tfw2v.planning.frequencies import WordFrequencies
 from gensim_tfw2v.planning.machines import AVERAGING, DOWNPOUR, HERE, Machine
-from gensim_tfw2v.planning.stored_profiles import AMX
+from gensim_tfw2v.planning.output import command_lines, host_lines
+from gensim_tfw2v.planning.profiles import AMX
 from gensim_tfw2v.planning.workload import Workload
 
 ANY = Wish()

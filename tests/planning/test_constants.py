@@ -11,8 +11,8 @@ from measuring import jobs
 
 from gensim_tfw2v.cli.main import parse_arguments
 from gensim_tfw2v.model.arguments import default_of
-from gensim_tfw2v.planning import corpus_sample, frequencies, machines, memory, plan, workload
-from gensim_tfw2v.planning.modes import MODES
+from gensim_tfw2v.planning import corpus_sample, frequencies, machines, output, tasks, workload
+from gensim_tfw2v.planning.profiles import MODES
 from gensim_tfw2v.planning.workload import Workload
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-it-works" / "planning.md"
@@ -30,12 +30,12 @@ def megabytes(count: int) -> str:
         f"up to rank {frequencies._COMMON_RANKS:,}",
         f"C / (r + {frequencies._FLATTENED_RANKS})",
         f"{frequencies.TEXT_REPETITION} n words that are drawn one by one",
-        f"{megabytes(memory._PROCESS)} + {megabytes(memory._THREAD)} for each thread + vocabulary",
-        f"{megabytes(memory._SERVER)} + tables / servers + {megabytes(memory._CONNECTION)} for each worker + "
-        f"{memory._MESSAGES_AT_ONCE * memory._COPIES} x bytes of a message",
-        f"{megabytes(memory._WORKER)} + {megabytes(memory._CORE)} for each core + "
-        f"{4 * memory._COPIES} x D x rows + {memory._TOKEN} x tokens of a block",
-        f"{megabytes(memory._COORDINATOR)} + vocabulary + ids",
+        f"{megabytes(tasks._PROCESS)} + {megabytes(tasks._THREAD)} for each thread + vocabulary",
+        f"{megabytes(tasks._SERVER)} + tables / servers + {megabytes(tasks._CONNECTION)} for each worker + "
+        f"{tasks._MESSAGES_AT_ONCE * tasks._COPIES} x bytes of a message",
+        f"{megabytes(tasks._WORKER)} + {megabytes(tasks._CORE)} for each core + "
+        f"{4 * tasks._COPIES} x D x rows + {tasks._TOKEN} x tokens of a block",
+        f"{megabytes(tasks._COORDINATOR)} + vocabulary + ids",
         f"{workload._WORD_BYTES} bytes for each word, {workload._TREE_WORD_BYTES} with hierarchical softmax",
         f"c / (1 + {machines.CORE_CONTENTION} (c - 1))",
     ],
@@ -67,8 +67,8 @@ def test_defaults_are_those_of_the_class() -> None:
     assert Workload.ns_exponent == model.ns_exponent
     assert flags.mode == Workload.mode
     assert MODES[Workload.mode] == (bool(model.sg), bool(model.hs))
-    assert default_of("cache_memory") == memory.CACHE_BYTES
-    assert default_of("checkpoint_every") == plan.CHECKPOINT_SECONDS
+    assert default_of("cache_memory") == tasks.CACHE_BYTES
+    assert default_of("checkpoint_every") == output.CHECKPOINT_SECONDS
 
 
 def test_benchmarks_have_the_modes_of_the_planner() -> None:

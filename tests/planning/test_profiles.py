@@ -7,20 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from gensim_tfw2v.planning import calibration, profile_files
+from gensim_tfw2v.planning import calibration, profiles
 from gensim_tfw2v.planning.calibration import ClusterCosts, calibrate, fitted_costs, measured_or_stored
 from gensim_tfw2v.planning.corpus_sample import estimate_corpus
 from gensim_tfw2v.planning.frequencies import TEXT_REPETITION
-from gensim_tfw2v.planning.modes import MODES
-from gensim_tfw2v.planning.profiles import RowCost
-from gensim_tfw2v.planning.stored_profiles import AMX, AVX2, STORED
+from gensim_tfw2v.planning.profiles import AMX, AVX2, MODES, STORED, RowCost
 
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Use an empty cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(profile_files, "processor_name", lambda: "here")
+    monkeypatch.setattr(profiles, "processor_name", lambda: "here")
     return tmp_path
 
 
@@ -32,20 +30,20 @@ def test_stored_profiles_have_the_costs_of_all_modes() -> None:
 def test_the_nearest_stored_profile_is_the_default(
     monkeypatch: pytest.MonkeyPatch, has_tiles: bool, expected: object
 ) -> None:
-    monkeypatch.setattr(profile_files, "multiplies_tiles", lambda: has_tiles)
-    assert profile_files.profile_named(None) is expected
+    monkeypatch.setattr(profiles, "multiplies_tiles", lambda: has_tiles)
+    assert profiles.profile_named(None) is expected
 
 
 def test_a_calibrated_profile_is_kept_for_its_processor(cache: Path) -> None:
     measured = replace(AVX2, processor="here", start_seconds=7.5)
-    path = profile_files.write_calibrated(measured)
+    path = profiles.write_calibrated(measured)
     assert path == cache / "gensim_tfw2v" / "costs.json"
     assert [file.name for file in path.parent.iterdir()] == ["costs.json"]
-    assert profile_files.profile_named(None) == measured
-    assert profile_files.profile_named("calibrated") == measured
-    profile_files.write_calibrated(replace(measured, processor="another one"))
-    assert profile_files.profile_named(None) in STORED.values()
-    assert profile_files.profile_named("avx2") is AVX2
+    assert profiles.profile_named(None) == measured
+    assert profiles.profile_named("calibrated") == measured
+    profiles.write_calibrated(replace(measured, processor="another one"))
+    assert profiles.profile_named(None) in STORED.values()
+    assert profiles.profile_named("avx2") is AVX2
 
 
 @pytest.mark.parametrize(
@@ -66,21 +64,21 @@ def test_a_profile_that_cannot_be_read_is_an_error_with_its_file(
         path.parent.mkdir()
         path.write_text(written)
     with pytest.raises(ValueError, match=message) as raised:
-        profile_files.profile_named("calibrated")
+        profiles.profile_named("calibrated")
     assert str(path) in str(raised.value)
     assert "--calibrate" in str(raised.value)
 
 
 def test_negative_costs_are_refused() -> None:
-    path = profile_files.write_calibrated(replace(AMX, start_seconds=-1.0))
+    path = profiles.write_calibrated(replace(AMX, start_seconds=-1.0))
     with pytest.raises(ValueError, match=r"start_seconds is -1\.0"):
-        profile_files.read_calibrated()
+        profiles.read_calibrated()
     assert path.exists()
 
 
 def test_an_unknown_profile_is_an_error_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match="'foo'; choose amx, avx2, calibrated"):
-        profile_files.profile_named("foo")
+        profiles.profile_named("foo")
 
 
 def test_costs_are_found_again_in_what_they_add_up_to() -> None:
@@ -121,8 +119,8 @@ def test_this_machine_can_be_calibrated() -> None:
     said: list[str] = []
     profile = calibrate(said.append)
     assert len(said) > 5
-    profile_files.write_calibrated(profile)
-    assert profile_files.read_calibrated() == profile
+    profiles.write_calibrated(profile)
+    assert profiles.read_calibrated() == profile
     assert all(step.fixed + 100 * step.of_a_number > 0 for step in profile.steps.values())
     assert profile.worker.nanoseconds_a_byte + profile.worker.milliseconds_a_block > 0
     assert profile.memory_bytes_a_second > 1e8

@@ -11,9 +11,8 @@ from gensim_tfw2v import tuning
 from gensim_tfw2v.planning import speed
 from gensim_tfw2v.planning.frequencies import WordFrequencies
 from gensim_tfw2v.planning.machines import AVERAGING, DOWNPOUR, HERE, Layout, Machine
-from gensim_tfw2v.planning.modes import MODES
 from gensim_tfw2v.planning.plan import Plan, plan_of
-from gensim_tfw2v.planning.profiles import Profile, RowCost, StepCost
+from gensim_tfw2v.planning.profiles import MODES, Profile, RowCost, StepCost
 from gensim_tfw2v.planning.workload import Workload
 
 WORDS = 10**9
@@ -69,7 +68,7 @@ def test_cores_of_one_model_hinder_each_other() -> None:
 def test_workers_compute_steps_and_exchange_rows() -> None:
     plan = planned(Machine(1), Layout(DOWNPOUR, workers=2, servers=1))
     assert plan.traffic is not None
-    rows = 2 * (plan.traffic.pulled + plan.traffic.pushed) / plan.traffic.block_words
+    rows = 2 * 2 * plan.traffic.one_way / plan.traffic.block_words
     assert plan.speed.of_worker == pytest.approx(1e9 / (1000 + rows))
     assert plan.speed.words_a_second == pytest.approx(2 * plan.speed.of_worker)
     assert plan.speed.bottleneck == speed.WORKERS

@@ -10,7 +10,7 @@ from tensorboard.plugins.hparams import metadata
 
 from gensim_tfw2v import TensorBoardLog, TFWord2Vec
 from gensim_tfw2v.placement.contract import ModelTables
-from gensim_tfw2v.tensorboard.log_writer import LoggedModel, LogWriter
+from gensim_tfw2v.tensorboard.log_writer import LoggedTraining, LogWriter
 from gensim_tfw2v.training.progress import EpochCounts, EpochProgress
 from support.contract import SENTENCES
 
@@ -45,7 +45,8 @@ def writer_for(folder: Path, tables: ModelTables, every_seconds: float = 0) -> L
     model = TFWord2Vec(**SMALL)
     model.build_vocab(SENTENCES)
     options = TensorBoardLog(folder, every_seconds=every_seconds, pairs=[], probes=[], projector="none")
-    return LogWriter(options, LoggedModel(model.wv, {"sg": 1}, bytes, lambda: tables))
+    training = LoggedTraining(settings=None, tables=lambda: tables, addresses=None)  # type: ignore[arg-type]
+    return LogWriter(options, model.wv, {"sg": 1}, bytes, training)
 
 
 def progress_with_tasks(words: int) -> EpochProgress:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import orthogonal_procrustes
 
-from gensim_tfw2v.merging.submodel import SubModel
+from gensim_tfw2v.merging.joint import SubModel
 
 
 def whole_matrices(submodels: Sequence[SubModel]) -> list[np.ndarray]:

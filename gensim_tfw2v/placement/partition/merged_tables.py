@@ -15,9 +15,9 @@ import numpy as np
 
 from gensim_tfw2v.arrays import BoolArray, Float32Array, Float64Array
 from gensim_tfw2v.blocks.huffman import HuffmanTree
+from gensim_tfw2v.merging.joint import SubModel
 from gensim_tfw2v.merging.merge import merge_submodels
 from gensim_tfw2v.merging.pieces import side_by_side
-from gensim_tfw2v.merging.submodel import SubModel
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.runtime.blas import one_blas_thread
 

@@ -8,9 +8,7 @@ from itertools import count
 import numpy as np
 import pytest
 
-from gensim_tfw2v.planning.block_rows import rows_of_block
 from gensim_tfw2v.planning.frequencies import WordFrequencies
-from gensim_tfw2v.planning.tree_nodes import tree_nodes
 from gensim_tfw2v.planning.workload import Workload
 
 WORDS, VOCABULARY, SAMPLE, BLOCK, POOL = 5_000_000, 20_000, 1e-3, 50_000, 10_000
@@ -48,7 +46,7 @@ def test_rows_of_negative_sampling_are_those_of_drawn_words_and_negatives(mode: 
     drawn = np.searchsorted(np.cumsum(weights) / weights.sum(), slices)
     if pool < negatives:
         drawn = random.choice(drawn, negatives)
-    found = rows_of_block(workload(mode), BLOCK, pool)
+    found = workload(mode).rows_of_block(BLOCK, pool)
     assert found.inputs == pytest.approx(len(np.unique(tokens)), rel=0.02)
     assert found.outputs == pytest.approx(len(np.union1d(tokens, drawn)), rel=0.03)
     assert found.nodes == 0
@@ -71,14 +69,14 @@ def test_nodes_are_those_on_the_paths_of_drawn_words(mode: str) -> None:
         while token in parents:
             token = parents[token]
             on_paths.add(token)
-    found = rows_of_block(workload(mode), BLOCK, None)
+    found = workload(mode).rows_of_block(BLOCK)
     assert found.nodes == pytest.approx(len(on_paths), rel=0.02)
     assert found.outputs == 0
 
 
 def test_a_tree_has_a_node_less_than_words_and_all_words_pass_its_root() -> None:
     words, shares = np.array([1.0, 5.0, 1000.0]), np.array([0.4, 0.06, 0.0003])
-    nodes, trained = tree_nodes(words, shares, shares)
+    nodes, trained = WordFrequencies(words, shares).tree_nodes(shares)
     assert nodes.sum() == 1005
     assert trained.max() == pytest.approx(float(words @ shares))
 
@@ -87,7 +85,6 @@ def test_text_that_repeats_words_has_fewer_rows() -> None:
     law = WordFrequencies.of_law(VOCABULARY, WORDS, 5)
     independent = WordFrequencies(law.words, law.shares, repetition=1.0)
     rows = [
-        rows_of_block(Workload(words=WORDS, frequencies=each, mode="sg-hs"), BLOCK, None).inputs
-        for each in (law, independent)
+        Workload(words=WORDS, frequencies=each, mode="sg-hs").rows_of_block(BLOCK).inputs for each in (law, independent)
     ]
     assert rows[0] < 0.8 * rows[1]
