@@ -37,7 +37,7 @@ _MARKED = {
     "placement.local.placement": ("prepare", "LocalPlacement.train_chunk", "LocalPlacement.train_prepared",
                                   "call_with_tensors"),
     "steps.arguments": ("block_tensors", "rates", "as_tensors"),
-    "training.epoch": ("Epoch._await_task", "Epoch._count", "check_finite"),
+    "training.epoch": ("Epoch._next_task", "Epoch._count", "check_finite"),
 }  # fmt: skip
 _NOTES = (
     "One worker, pinned to one core, trains one epoch of an encoded corpus, after another model that made the graph.",

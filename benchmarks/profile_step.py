@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,24 +61,25 @@ def main(argv: list[str] | None = None) -> int:
 def prepare(job: Job, blocks: int) -> tuple[Any, Any, list[Any], Any]:
     """Return the model's block maker, a placement with its tables, the first chunks of the corpus, and the tables."""
     from gensim_tfw2v import TFWord2Vec
-    from gensim_tfw2v.model.corpus_reading import Corpus, CorpusReader, ReadingOptions
+    from gensim_tfw2v.model.choices import block_maker, choices_for
+    from gensim_tfw2v.model.corpus_reading import Corpus, CorpusReader
     from gensim_tfw2v.model.tables import tables_of
-    from gensim_tfw2v.model.training_plan import choices_for, placement_for, plan_for
+    from gensim_tfw2v.model.training_plan import make_placement, placement_for
 
     model = TFWord2Vec(**job.gensim_arguments(), **job.own_arguments(), progress=False)
     model.build_vocab(corpus_file=job.corpus)
     choice = placement_for(model, None, model.corpus_total_words)
-    plan = plan_for(model, choice, choices_for(model, choice, None, model.corpus_total_words))
-    words, options = model.corpus_total_words, ReadingOptions.of(model)
+    choices = choices_for(model, choice, None, model.corpus_total_words)
+    maker = block_maker(model, choices)
     corpus = Corpus(None, job.corpus)
-    reader = CorpusReader()
-    source = reader.source(corpus, model.wv, options, plan.choice.block_words, words, is_read_again=False)
+    words = model.corpus_total_words
+    source = CorpusReader().source(model, corpus, choice.block_words, words, is_read_again=False)
     chunks = list(itertools.islice(source.epoch(), blocks))
     source.close()
-    placement = plan.placement(source)
+    placement = make_placement(choice, choices.settings, replace(maker, reader=source.reader))
     tables = tables_of(model)
     placement.load(tables)
-    return plan.maker, placement, chunks, tables
+    return maker, placement, chunks, tables
 
 
 def profile_host(maker: Any, chunks: list[Any]) -> tuple[Seconds, list[Any]]:

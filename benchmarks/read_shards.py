@@ -17,7 +17,8 @@ from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
 from gensim_tfw2v.corpus import shard_file
 from gensim_tfw2v.corpus.shards import EncodedCorpus, ShardReader, Span
 from gensim_tfw2v.corpus.sources import EncodedSource
-from gensim_tfw2v.model.training_plan import choices_for, placement_for, plan_for
+from gensim_tfw2v.model.choices import block_maker, choices_for
+from gensim_tfw2v.model.training_plan import placement_for
 
 RATE = 0.025
 
@@ -81,7 +82,7 @@ def measure(folder: Path, mode: str, rounds: int) -> None:
     model = TFWord2Vec(sg=int(mode.startswith("sg")), hs=int(hs), negative=0 if hs else 5, min_count=1)
     model.build_vocab(corpus_file=str(folder))
     choice = placement_for(model, None, model.corpus_total_words)
-    maker = plan_for(model, choice, choices_for(model, choice, None, model.corpus_total_words)).maker
+    maker = block_maker(model, choices_for(model, choice, None, model.corpus_total_words))
     source = EncodedSource(EncodedCorpus(folder), model.wv.key_to_index, choice.block_words)
     spans = [chunk.content for chunk in source.epoch() if isinstance(chunk.content, Span)]
     reader = source.reader

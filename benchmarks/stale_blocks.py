@@ -122,7 +122,7 @@ def train(job: Job, pipeline: Pipeline) -> Any:
 
     model = Stale(**job.gensim_arguments(), **job.own_arguments(), progress=False)
     model.build_vocab(corpus_file=job.corpus)
-    with patch("gensim_tfw2v.model.train.placement_for", placement_for):
+    with patch("gensim_tfw2v.model.training_plan.placement_for", placement_for):
         model.train(
             corpus_file=job.corpus,
             total_examples=model.corpus_count,

@@ -11,33 +11,35 @@ from gensim.models import Word2Vec
 
 from gensim_tfw2v.files.models import save_whole
 from gensim_tfw2v.files.vectors import write_vectors
-from gensim_tfw2v.model.arguments import default_of, own_and_gensims, warn_of_deprecated
+from gensim_tfw2v.model.arguments import default_of, own_and_gensims, warn_of_deprecated, with_tables
 from gensim_tfw2v.model.checks import check_constructor
-from gensim_tfw2v.model.corpus_reading import CorpusReader, iterable_that_gensim_takes, path_that_gensim_takes
-from gensim_tfw2v.model.docstring import with_tables
-from gensim_tfw2v.model.fast_vecattr import set_quickly
+from gensim_tfw2v.model.corpus_reading import (
+    CorpusReader,
+    iterable_that_gensim_takes,
+    path_that_gensim_takes,
+    sentences_for_gensim,
+)
 from gensim_tfw2v.model.gensim_files import as_class, as_plain_gensim, loaded, restored_state, saved_state
 from gensim_tfw2v.model.results import results_before_training
 from gensim_tfw2v.model.resuming import arguments_to_resume, resumed_model
-from gensim_tfw2v.model.server_vectors import (
+from gensim_tfw2v.model.tables import (
     check_matrices_are_here,
     check_vocabulary_can_change,
     free_server_matrices,
     make_server_matrices,
 )
-from gensim_tfw2v.model.train import TrainArguments, train
-from gensim_tfw2v.model.training_plan import UNSET_BATCH_WORDS
+from gensim_tfw2v.model.train import train
+from gensim_tfw2v.model.training_plan import UNSET_BATCH_WORDS, TrainArguments
 from gensim_tfw2v.model.vocabulary import (
     begin_import_for_training,
-    quickly_counted,
-    sentences_for_gensim,
     set_cumulative_table,
     set_huffman_tree,
+    set_quickly,
     without_positions,
 )
 from gensim_tfw2v.tensorboard.options import LogDir
 from gensim_tfw2v.training.early_stopping import EarlyStopping
-from gensim_tfw2v.training.resuming import ResumeFrom
+from gensim_tfw2v.training.state import ResumeFrom
 
 _Model = TypeVar("_Model", bound="TFWord2Vec")
 
@@ -163,7 +165,7 @@ class TFWord2Vec(Word2Vec):
         All `workers` read a `corpus_file` at once.
         """
         self._reader.forget()
-        found = quickly_counted(self, corpus_iterable, corpus_file, progress_per, workers)
+        found = self._reader.count(self, corpus_iterable, corpus_file, progress_per, workers)
         if found is None:
             sentences = sentences_for_gensim(self, corpus_iterable, corpus_file)
             words, examples = super().scan_vocab(sentences, None, progress_per, workers, trim_rule)

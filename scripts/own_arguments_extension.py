@@ -10,7 +10,7 @@ from typing import Any
 
 import griffe
 
-from gensim_tfw2v.model.docstring import with_tables
+from gensim_tfw2v.model.arguments import with_tables
 
 
 class OwnArguments(griffe.Extension):

@@ -31,7 +31,7 @@ def main() -> int:
     threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     request = json.loads(Path(sys.argv[1]).read_text())
-    with patch("gensim_tfw2v.training.loop.TrainingLog", _recorder(request["progress"])):
+    with patch("gensim_tfw2v.model.loop.TrainingLog", _recorder(request["progress"])):
         model = _trained(request, Job(**request["job"]))
     trained_at = time.time()
     vectors = _vectors(model, Path(request["result"]).with_suffix(".kv"))

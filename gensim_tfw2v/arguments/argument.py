@@ -38,10 +38,9 @@ class Argument:
     type: str  # as in docstrings
     help: str  # begins with a capital letter and ends without a full stop
     default_help: str | None = None  # what the default means, if its value does not say so
-    rule: Rule | None = None  # None: checked where it is used
+    rule: Rule | None = None  # also checked by train(), for attributes may change; None: checked where it is used
     flag: Flag | None = None
     designs: tuple[str, ...] = ()  # the designs that have it; (): all trainings have it
-    is_read_by_train: bool = False  # train() reads the attribute and checks it again, because it may have been changed
     is_fixed_in_training: bool = False  # a change during train() has no effect until the next one
     is_saved: bool = True
     deprecated: str | None = None  # what a warning says to whoever sets it

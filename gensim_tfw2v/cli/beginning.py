@@ -17,7 +17,7 @@ from gensim_tfw2v.checkpoints.folder import CheckpointFolder
 from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.cli.train_arguments import OF_MODEL
 from gensim_tfw2v.model.arguments import is_left_open
-from gensim_tfw2v.training.resuming import usable
+from gensim_tfw2v.training.state import usable
 
 _OUTPUT = "output"  # key in the folder's notes: the model file of the command that trains there
 

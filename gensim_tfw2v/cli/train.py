@@ -33,7 +33,7 @@ from gensim_tfw2v.placement.designs import check_design
 from gensim_tfw2v.runtime.end_signals import end_as_interrupt
 from gensim_tfw2v.tensorboard.event_files import check_logdir
 from gensim_tfw2v.training.display import is_terminal
-from gensim_tfw2v.training.validation_metrics import to_lower
+from gensim_tfw2v.training.early_stopping import to_lower
 
 __all__ = ["DESCRIPTION", "add_arguments", "run"]  # what `main` calls
 
@@ -105,8 +105,7 @@ def _check_together(arguments: argparse.Namespace, settings: Mapping[str, Any], 
     with refusing(ValueError, ClusterError):
         if has_cluster:
             check_cluster(settings["cluster"], arguments.allow_network)
-        from gensim_tfw2v.model.validation import check_validation  # which imports gensim
-        from gensim_tfw2v.model.weighting import check_weights_fit
+        from gensim_tfw2v.model.checks import check_validation, check_weights_fit  # which imports gensim
 
         check_design({**settings, "weights": weights}, has_cluster)
         check_validation({**settings, "corpus_file": str(arguments.corpus)})

@@ -9,27 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from gensim_tfw2v.corpus.chunks import Chunk
+from gensim_tfw2v.corpus.positions import BEGINNING, PassPosition
 from gensim_tfw2v.corpus.sentences import Sentences
 
 _WHAT_TO_DO = (
     "training can be resumed only with the corpus with which it began, in the same order; sentences that differ from "
     "pass to pass cannot be resumed within an epoch"
 )
-
-
-@dataclass(frozen=True)
-class PassPosition:
-    """How far a pass over the corpus has come."""
-
-    chunks: int = 0
-    """Chunks taken so far: those numbered from 0 to this."""
-    checksum: int = 0
-    """Checksum of all of them, 0 if none was computed."""
-    missing: tuple[int, ...] = ()
-    """Numbers of the chunks that were taken and not trained."""
-
-
-BEGINNING = PassPosition()
 
 
 class OtherCorpusError(ValueError):

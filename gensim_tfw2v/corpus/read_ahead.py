@@ -7,7 +7,8 @@ import threading
 from collections import deque
 from contextlib import closing
 
-from gensim_tfw2v.corpus.passes import BEGINNING, PassPosition, PlacedChunk, placed_chunks
+from gensim_tfw2v.corpus.passes import PlacedChunk, placed_chunks
+from gensim_tfw2v.corpus.positions import BEGINNING, PassPosition
 from gensim_tfw2v.corpus.sources import Source
 
 logger = logging.getLogger(__name__)

@@ -1,13 +1,17 @@
-"""The arguments of TFWord2Vec, gensim's and its own: which rules they have, and when training reads them."""
+"""The arguments of TFWord2Vec, gensim's and its own: rules, defaults, when training reads them, the docstring."""
 
 from __future__ import annotations
 
+import re
+import textwrap
 import warnings
 from collections.abc import Mapping
 from typing import Any
 
 from gensim_tfw2v.arguments.rules import Number, Rule, WholeNumber
+from gensim_tfw2v.arguments.texts import docstring_entries, docstring_entry
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
+from gensim_tfw2v.model.results import RESULTS
 
 MOST_WINDOW = 2**31 - 1  # an int32
 MOST_SEED = 2**32 - 1  # the largest seed that NumPy takes
@@ -33,10 +37,10 @@ _GENSIM_RULES: dict[str, Rule] = {
 }
 _RULES = _GENSIM_RULES | {argument.name: argument.rule for argument in OWN_ARGUMENTS if argument.rule is not None}
 
-# The arguments that train() reads from a model; a user may have changed them since the model was made.
+# The arguments that train() reads from a model and checks; a user may have changed them since the model was made.
 TRAINING_ARGUMENTS = (
     *("vector_size", "window", "workers", "negative", "alpha", "min_alpha", "batch_words", "seed"),
-    *(argument.name for argument in OWN_ARGUMENTS if argument.is_read_by_train),
+    *(argument.name for argument in OWN_ARGUMENTS if argument.rule is not None),
 )
 # The arguments that train() reads once, at its beginning. It reads learning rates again in every epoch.
 FIXED_IN_TRAINING = (
@@ -87,11 +91,19 @@ def warn_of_deprecated(arguments: Mapping[str, Any], stacklevel: int) -> None:
             warnings.warn(text, DeprecationWarning, stacklevel=stacklevel + 1)
 
 
-def check_arguments(arguments: Mapping[str, Any]) -> None:
-    """Raise ValueError or TypeError that names the first argument that cannot be used, and its value."""
-    plain_arguments(arguments)
-
-
 def plain_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments that have a rule, checked and as plain Python objects."""
+    """Return the arguments that have a rule, as plain Python objects.
+
+    Raise ValueError or TypeError that names the first argument that cannot be used, and its value.
+    """
     return {name: _RULES[name].plain(name, value) for name, value in arguments.items() if name in _RULES}
+
+
+def with_tables(docstring: str | None) -> str:
+    """Return a docstring with each place such as ``{own_arguments}`` filled by its table, indented as the place is."""
+    tables = {
+        "own_arguments": docstring_entries(OWN_ARGUMENTS),
+        "results": "\n".join(docstring_entry(result.name, result.type, result.help) for result in RESULTS),
+    }
+    place = rf"^( *)\{{({'|'.join(tables)})\}}$"
+    return re.sub(place, lambda found: textwrap.indent(tables[found[2]], found[1]), docstring or "", flags=re.MULTILINE)

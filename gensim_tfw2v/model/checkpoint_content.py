@@ -15,8 +15,7 @@ from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.checkpoints.folder import Checkpoint
 from gensim_tfw2v.model.gensim_files import as_class, restored_state, saved_state
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
-from gensim_tfw2v.model.server_vectors import make_server_matrices
-from gensim_tfw2v.model.tables import matrix_of, set_matrix
+from gensim_tfw2v.model.tables import make_server_matrices, matrix_of, set_matrix
 from gensim_tfw2v.placement.contract import TABLES, Contents, RemoteMatrix
 from gensim_tfw2v.placement.row_states import STATE_SUFFIX, widened_pieces
 
@@ -44,7 +43,8 @@ def check_words(model: Word2Vec) -> None:
 
 def attributes_of(model: Word2Vec) -> dict[str, Any]:
     """Return the content of a checkpoint's manifest about a model."""
-    state = {name: _plain(value) for name, value in saved_state(model).items()}
+    saved = saved_state(model)
+    state = {name: value.item() if isinstance(value, np.generic) else value for name, value in saved.items()}
     return {
         "model": {name: value for name, value in state.items() if type(value) in _PLAIN},
         "lifecycle_events": json.loads(json.dumps(getattr(model, "lifecycle_events", None) or [], default=str)),
@@ -125,6 +125,16 @@ def states_in(names: Container[str], array: Callable[[str], Float32Array]) -> di
     return {name: array(of_table)[:, 0].copy() for name, of_table in stored.items()}
 
 
+def other_setting(
+    name: str, given: Any, began_with: Any, checkpoint: Checkpoint, same: str = "the same settings"
+) -> ValueError:
+    """Return the error for a setting in which a training differs from that of a checkpoint."""
+    return ValueError(
+        f"{name} is {given!r}, and the training in {checkpoint.path} began with {began_with!r}; it can be resumed only "
+        f"with {same}"
+    )
+
+
 def check_same(model: Word2Vec, checkpoint: Checkpoint) -> None:
     """Raise ValueError that names the first setting in which a model differs from that of a checkpoint.
 
@@ -135,27 +145,15 @@ def check_same(model: Word2Vec, checkpoint: Checkpoint) -> None:
         model.optimizer = before["optimizer"]
     for name in _FIXED:
         if getattr(model, name) != before.get(name):
-            raise ValueError(
-                f"{name} is {getattr(model, name)!r}, and the training in {checkpoint.path} began with "
-                f"{before.get(name)!r}; it can be resumed only with the same settings"
-            )
-    if fingerprint_of(vocabulary_arrays(model)) != _fingerprint_in(checkpoint):
+            raise other_setting(name, getattr(model, name), before.get(name), checkpoint)
+    vocabulary = {name: checkpoint.array(name) for name in checkpoint.arrays if _is_of_vocabulary(name)}
+    if fingerprint_of(vocabulary_arrays(model)) != fingerprint_of(vocabulary):
         words = len(json.loads(checkpoint.array("words").tobytes()))
         raise ValueError(
             f"the model's vocabulary of {len(model.wv)} words differs from the one of {words} words with which the "
             f"training in {checkpoint.path} began, in its words, their order or their counts; build it from the same "
             f"corpus with the same settings, or call {type(model).__name__}.resume(), which needs none"
         )
-
-
-def _fingerprint_in(checkpoint: Checkpoint) -> str:
-    """Return the fingerprint of a checkpoint's vocabulary."""
-    return fingerprint_of({name: checkpoint.array(name) for name in checkpoint.arrays if _is_of_vocabulary(name)})
-
-
-def _plain(value: Any) -> Any:
-    """Return a number of NumPy's as Python's own, and any other value as it is."""
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _is_of_vocabulary(name: str) -> bool:

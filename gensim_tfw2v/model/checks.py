@@ -1,38 +1,117 @@
-"""Whether a model can be made with the arguments of its constructor, each by itself and all together."""
+"""Whether the arguments of the constructor and of `train()` can be used, each by itself and all together."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
+from gensim.models import Word2Vec
+
+from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.cluster.exposure import check_cluster
-from gensim_tfw2v.model.arguments import check_arguments, plain_arguments
+from gensim_tfw2v.corpus.sentence_weights import sentence_weights, wrong_number_of_weights
+from gensim_tfw2v.corpus.shards import is_encoded
+from gensim_tfw2v.model.arguments import plain_arguments
 from gensim_tfw2v.model.corpus_reading import check_column
-from gensim_tfw2v.model.server_vectors import check_server_vectors
-from gensim_tfw2v.model.validation import check_validation
-from gensim_tfw2v.model.weighting import check_weights_fit
 from gensim_tfw2v.placement.designs import Place, check_design, check_reproducible
 from gensim_tfw2v.placement.device import check_device
 from gensim_tfw2v.tensorboard.model_log import check_log
 from gensim_tfw2v.tensorboard.options import log_options
-from gensim_tfw2v.training.resuming import check_folder
+from gensim_tfw2v.training.early_stopping import LOSS
+from gensim_tfw2v.training.state import check_folder
 
 
 def check_constructor(arguments: Mapping[str, Any]) -> None:
     """Raise an error that names the first argument of the constructor that cannot be used."""
-    check_arguments(arguments)
-    cluster, logdir = arguments["cluster"], arguments["logdir"]
-    check_log(log_options(logdir))
+    plain_arguments(arguments)
+    check_log(log_options(arguments["logdir"]))
     check_folder(arguments["checkpoint_dir"])
-    check_weights_fit(arguments["weights"], arguments["sentences"], arguments["corpus_file"])
-    check_column(arguments["column"], arguments["sentences"], arguments["corpus_file"])
-    check_server_vectors(arguments["vectors_on_servers"], cluster, logdir)
-    trains_later = arguments["sentences"] is None and arguments["corpus_file"] is None  # and may then get a cluster
-    own = {name: arguments[name] for name in ("validation", "early_stopping")}
-    check_validation({**arguments, **plain_arguments(own)}, trains_later)
-    check_design(arguments, has_cluster=trains_later or cluster is not None)
-    check_device(arguments, has_cluster=trains_later or cluster is not None)
-    without_cluster = None if trains_later else Place.HERE
-    check_reproducible(arguments, without_cluster if cluster is None else Place.CLUSTER)
+    sentences, corpus_file, cluster = (arguments[name] for name in ("sentences", "corpus_file", "cluster"))
+    check_weights_fit(arguments["weights"], sentences, corpus_file)
+    check_column(arguments["column"], sentences, corpus_file)
+    own = plain_arguments({name: arguments[name] for name in ("validation", "early_stopping")})
+    check_together({**arguments, **own}, trains_later=sentences is None and corpus_file is None)
     if cluster is not None:
         check_cluster(cluster, arguments["allow_network"])
+
+
+def check_together(arguments: Mapping[str, Any], trains_later: bool = False) -> None:
+    """Raise an error if arguments do not fit each other, or a corpus is not there.
+
+    A model that is trained later may get a cluster and validation sentences then.
+    """
+    _check_server_vectors(arguments["vectors_on_servers"], arguments["cluster"], arguments["logdir"])
+    check_validation(arguments, trains_later)
+    on_cluster = arguments["cluster"] is not None
+    check_design(arguments, has_cluster=trains_later or on_cluster)
+    check_device(arguments, has_cluster=trains_later or on_cluster)
+    check_reproducible(arguments, Place.CLUSTER if on_cluster else None if trains_later else Place.HERE)
+
+
+def check_validation(arguments: Mapping[str, Any], trains_later: bool = False) -> None:
+    """Raise an error if these arguments do not fit each other, or the validation corpus is not there.
+
+    A model that is trained later may get its validation sentences then.
+    """
+    validation, stopping, metric = (arguments[name] for name in ("validation", "early_stopping", "validation_metric"))
+    for name in ("early_stopping", "validation_every"):
+        if arguments[name] is not None and validation is None and not trains_later:
+            raise ValueError(
+                f"{name}={arguments[name]!r} needs validation sentences, and validation is None; give validation=, "
+                "such as 0.05"
+            )
+    if validation is not None and metric != LOSS and not arguments["negative"]:
+        raise ValueError(
+            f"validation_metric={metric!r} ranks words by their output vectors, which only negative sampling trains, "
+            f"and negative is {arguments['negative']!r}"
+        )
+    if stopping is not None and arguments["vectors_on_servers"]:
+        raise ValueError(
+            "early_stopping keeps a copy of the best epoch's vectors here, and vectors_on_servers=True keeps them on "
+            "the servers alone; leave one of them out (validation= alone works with both)"
+        )
+    corpus_file = arguments["corpus_file"]
+    if isinstance(validation, float) and corpus_file is not None and is_encoded(corpus_file):
+        raise ValueError(
+            f"validation={validation} holds sentences of text out, and corpus_file {os.fspath(corpus_file)!r} is an "
+            "encoded corpus; encode two corpora, and name the other one: validation='...'"
+        )
+    if isinstance(validation, str) and not (os.path.isfile(validation) or is_encoded(validation)):
+        raise FileNotFoundError(f"validation {validation!r} is no file and no encoded corpus")
+
+
+def _check_server_vectors(vectors_on_servers: bool, cluster: Any, logdir: Any) -> None:
+    if not vectors_on_servers:
+        return
+    if cluster is None:
+        raise ValueError("vectors_on_servers=True needs a cluster, and cluster is None; give cluster=, or leave it out")
+    if logdir is not None:
+        raise ValueError(
+            "vectors_on_servers=True does not go with logdir, whose histograms and scores need a copy of the vectors; "
+            f"leave one of them out (logdir is {logdir!r})"
+        )
+
+
+def weights_in_training(model: Word2Vec, given: Any, total_examples: int | None) -> Float32Array | None:
+    """Return the weights that `train()` was given, or else those of the model.
+
+    Raise ValueError if there are more or fewer than there are sentences, as far as their number is known.
+    """
+    weights = sentence_weights(model.weights if given is None else given)
+    if weights is not None and total_examples is not None and len(weights) != total_examples:
+        raise wrong_number_of_weights(len(weights), f"the corpus has {total_examples} sentences (total_examples)")
+    return weights
+
+
+def check_weights_fit(weights: Any, corpus_iterable: Any = None, corpus_file: Any = None) -> None:
+    """Raise ValueError if there are weights without a corpus, or with one whose sentences cannot have any."""
+    if weights is None or corpus_iterable is not None:
+        return
+    if corpus_file is None:
+        raise ValueError("weights belong to a corpus, and there is none; give weights to train() with its corpus")
+    if is_encoded(corpus_file):
+        raise ValueError(
+            f"weights belong to sentences of text, and corpus_file {str(corpus_file)!r} is an encoded corpus; train "
+            "from the text, or leave weights out"
+        )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from gensim.models import Word2Vec
 
-from gensim_tfw2v.model.optimizer_states import check_states
+from gensim_tfw2v.model.tables import matrices_of
 from gensim_tfw2v.placement.contract import RemoteMatrix
 
 _BUILD_FIRST = "build the vocabulary with these settings first (build_vocab)"
@@ -31,14 +31,14 @@ def check_fits(model: Word2Vec) -> None:
     _check_lock_factors(getattr(model.wv, "vectors_lockf", None))
     if model.hs and len(model.wv) > 1 and "point" not in model.wv.expandos:
         raise RuntimeError(f"the vocabulary has no Huffman tree to train with hs={model.hs}; {_BUILD_FIRST}")
-    for name, matrix in _matrices(model):
+    for name, matrix in matrices_of(model):
         _check_numbers(name, matrix, model.wv)
-    check_states(model.optimizer_states)
+    _check_states(model.optimizer_states)
 
 
 def check_rows(model: Word2Vec, words: int) -> None:
     """Raise RuntimeError if a matrix that training needs is missing, or has too few rows for `words` words."""
-    for name, matrix in _matrices(model):
+    for name, matrix in matrices_of(model):
         found = getattr(matrix, "shape", None)
         if found is None or len(found) != 2 or found[0] < words or found[1] != model.vector_size:
             raise RuntimeError(
@@ -48,9 +48,8 @@ def check_rows(model: Word2Vec, words: int) -> None:
 
 
 def _check_arrays(model: Word2Vec) -> None:
-    """Raise RuntimeError if an array that training needs is missing, or has another shape than the vocabulary."""
     words, size = len(model.wv), model.vector_size
-    needed: list[tuple[str, Any, tuple[int, ...]]] = [(*named, (words, size)) for named in _matrices(model)]
+    needed: list[tuple[str, Any, tuple[int, ...]]] = [(*named, (words, size)) for named in matrices_of(model)]
     if model.negative:
         needed.append(("cum_table", getattr(model, "cum_table", None), (words,)))
     for name, array, shape in needed:
@@ -61,18 +60,7 @@ def _check_arrays(model: Word2Vec) -> None:
             raise RuntimeError(f"{name} must hold numbers to train, got the type {array.dtype}; {_RESTORE}")
 
 
-def _matrices(model: Word2Vec) -> list[tuple[str, Any]]:
-    """Return the matrices that training needs, with their names."""
-    found = [("wv.vectors", model.wv.vectors)]
-    if model.negative:
-        found.append(("syn1neg", getattr(model, "syn1neg", None)))
-    if model.hs:
-        found.append(("syn1", getattr(model, "syn1", None)))
-    return found
-
-
 def _check_ids(key_to_index: Mapping[Any, Any], words: int) -> None:
-    """Raise RuntimeError unless each word's id is that of one of `words` words."""
     try:
         ids = np.fromiter(key_to_index.values(), np.int64, len(key_to_index))
         is_wrong = (ids < 0) | (ids >= words)
@@ -88,7 +76,6 @@ def _check_ids(key_to_index: Mapping[Any, Any], words: int) -> None:
 
 
 def _check_cumulative_table(table: Any) -> None:
-    """Raise RuntimeError if negatives cannot be drawn by a table."""
     if not np.isfinite(table).all() or table[0] < 0 or np.any(table[1:] < table[:-1]):
         raise RuntimeError(
             "cum_table must hold numbers that ascend from 0 or more to train; make it again with make_cum_table()"
@@ -101,7 +88,6 @@ def _check_cumulative_table(table: Any) -> None:
 
 
 def _check_word_attributes(vectors: Any, needs_counts: bool) -> None:
-    """Raise RuntimeError if words lack counts, or thresholds of subsampling."""
     words = len(vectors)
     for name in ("count", "sample_int"):
         values = vectors.expandos.get(name)
@@ -123,8 +109,7 @@ def _check_word_attributes(vectors: Any, needs_counts: bool) -> None:
 
 
 def _check_lock_factors(factors: Any) -> None:
-    """Raise RuntimeError unless lock factors are finite numbers along one axis; None means factors of 1."""
-    if factors is None:
+    if factors is None:  # factors of 1
         return
     how = "set it to np.ones(1, np.float32), or to as many factors as there are words"
     if np.ndim(factors) != 1 or not np.size(factors):
@@ -137,8 +122,18 @@ def _check_lock_factors(factors: Any) -> None:
         raise RuntimeError(f"wv.vectors_lockf must hold finite numbers to train; {how}")
 
 
+def _check_states(states: Any) -> None:
+    how = "set model.optimizer_states to {}, so that it begins anew"
+    if not isinstance(states, dict):
+        raise RuntimeError(f"optimizer_states must be a dictionary to train, got {type(states).__name__}; {how}")
+    for name, values in states.items():
+        if not isinstance(values, np.ndarray) or values.dtype != np.float32 or values.ndim != 1:
+            raise RuntimeError(f"optimizer_states[{name!r}] must be an array of float32 numbers to train; {how}")
+        if not (np.isfinite(values) & (values >= 0)).all():
+            raise RuntimeError(f"optimizer_states[{name!r}] must hold finite numbers of 0 or more to train; {how}")
+
+
 def _check_numbers(name: str, matrix: Any, vectors: Any) -> None:
-    """Raise RuntimeError if a matrix in this process holds NaN, or a number that float32 cannot hold."""
     if isinstance(matrix, RemoteMatrix):
         return
     for first in range(0, len(matrix), _ROWS_AT_ONCE):

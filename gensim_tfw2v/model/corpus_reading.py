@@ -62,23 +62,6 @@ class RawVocabulary:
     sentences: int
 
 
-@dataclass(frozen=True)
-class ReadingOptions:
-    """The model's arguments that say how corpora are read."""
-
-    budget: CacheBudget
-    readers: int  # processes
-    draws_bar: bool
-    column: str | None = None  # of a table
-
-    @classmethod
-    def of(cls, model: Word2Vec, workers: int | None = None) -> ReadingOptions:
-        """Return a model's options, for as many reading processes as there are workers and cores."""
-        readers = max(1, min(workers or model.workers, usable_cores()))
-        budget = CacheBudget(model.cache_memory, model.cache_disk, model.cache_dir)
-        return cls(budget, readers, wants_bar(model.progress), model.column)
-
-
 class CorpusReader:
     """Reads corpora for one model. It remembers the corpus counted last, whose words need not be looked up again."""
 
@@ -104,43 +87,43 @@ class CorpusReader:
         scan = self._scan
         return path is not None and scan is not None and scan.is_of_deleted(path) and scan.encoded.complete
 
-    def count_encoded(self, path: str, max_vocab_size: int | None) -> RawVocabulary:
-        """Return the vocabulary of an encoded corpus."""
-        corpus = EncodedCorpus(path)
-        return RawVocabulary(raw_vocabulary(corpus, max_vocab_size), corpus.words, corpus.sentences)
+    def count(
+        self, model: Word2Vec, sentences: Any, path: str | None, progress_per: int, workers: int | None
+    ) -> RawVocabulary | None:
+        """Return the words of a corpus, counted faster than by gensim; None where gensim must count.
 
-    def count_file(self, path: str, options: ReadingOptions) -> RawVocabulary:
-        """Return the vocabulary of a file of text or a table, read by several processes at once."""
+        Pruning by ``max_vocab_size`` depends on the order of the words, so gensim's loop must count them.
+        """
+        if path is not None and is_encoded(path):
+            corpus = EncodedCorpus(path)
+            return RawVocabulary(raw_vocabulary(corpus, model.max_vocab_size), corpus.words, corpus.sentences)
+        if model.max_vocab_size or (path is None and sentences is None):
+            return None
         logger.info("collecting all words and their counts")
-        with closing(ScanBar() if options.draws_bar else ScanLog()) as report:
-            scan = scan_file(
-                path, options.readers, options.budget, report, column=options.column, meanwhile=import_ahead
-            )
-        self._scan = scan
-        return _collected(scan)
+        if path is None:
+            return self._count_sentences(model, sentences, progress_per)
+        readers = _processes(workers or model.workers)
+        with closing(_scan_report(model)) as report:
+            self._scan = scan_file(path, readers, _budget(model), report, column=model.column, meanwhile=import_ahead)
+        return _collected(self._scan)
 
-    def count_sentences(
-        self, sentences: Any, options: ReadingOptions, progress_per: int, is_trained_next: bool
-    ) -> RawVocabulary:
+    def _count_sentences(self, model: Word2Vec, sentences: Any, progress_per: int) -> RawVocabulary:
         """Return the vocabulary of sentences; keep them as numbers if they are trained before they can change."""
-        logger.info("collecting all words and their counts")
-        parts = in_parts(sentences, options.column)
-        is_kept = is_trained_next and (parts is None or parts.repeats)
-        budget = options.budget if is_kept else _NOTHING_KEPT
+        parts = in_parts(sentences, model.column)
+        is_kept = not model._is_constructed and (parts is None or parts.repeats)
+        budget = _budget(model) if is_kept else _NOTHING_KEPT
         if parts is None:
-            shown = _shown_and_warned(sentences, options.draws_bar)
-            scan = scan_sentences(sentences, shown, budget, SentenceScanLog(progress_per))
+            shown = _shown_and_warned(sentences, wants_bar(model.progress))
+            self._sentence_scan = scan_sentences(sentences, shown, budget, SentenceScanLog(progress_per))
         else:
-            with closing(ScanBar() if options.draws_bar else ScanLog()) as report:
-                scan = scan_parts(sentences, parts, budget, report)
-        self._sentence_scan = scan
-        return _collected(scan)
+            with closing(_scan_report(model)) as report:
+                self._sentence_scan = scan_parts(sentences, parts, budget, report)
+        return _collected(self._sentence_scan)
 
     def source(
         self,
+        model: Word2Vec,
         corpus: Corpus,
-        vectors: Any,
-        options: ReadingOptions,
         block_words: int,
         total_words: int,
         is_read_again: bool,
@@ -151,59 +134,62 @@ class CorpusReader:
 
         Parameters
         ----------
-        vectors : KeyedVectors
-            The vocabulary.
+        model : TFWord2Vec
+            Its vocabulary has the ids, and its arguments say how corpora are read.
         block_words : int
             Raw words of a chunk.
         total_words : int
             Raw words of the corpus, 0 if not known.
-        is_read_again : bool
-            Whether there is more than one pass.
         held_out : HoldOut, optional
             Which sentences of a text or an iterable are left out.
         first_pass : int, optional
             Number of the pass that the first epoch reads, of sentences whose passes differ.
         """
+        known, words = model.wv.key_to_index, len(model.wv)
         if corpus.file is not None and is_encoded(corpus.file):
-            return EncodedSource(EncodedCorpus(corpus.file), vectors.key_to_index, block_words)
-        budget = options.budget
+            return EncodedSource(EncodedCorpus(corpus.file), known, block_words)
+        budget = _budget(model)
         bytes_needed = total_words * _BYTES_PER_ENCODED_WORD
         # A corpus that is read once, or that is known not to fit, is not kept.
         if not is_read_again or bytes_needed > budget.memory_bytes + budget.disk_bytes:
             budget = _NOTHING_KEPT
         if self.keeps_deleted(corpus.file):
             logger.warning("%s has been deleted; its words are read from the data kept of them", corpus.file)
-        known, words = vectors.key_to_index, len(vectors)
         if corpus.sentences is not None:
-            parts = in_parts(corpus.sentences, options.column)
+            parts = in_parts(corpus.sentences, model.column)
             rest = words, self._sentence_scan, held_out, corpus.weights
             if parts is not None:
                 budget = budget if parts.repeats else _NOTHING_KEPT
                 return PartsSource(corpus.sentences, parts, known, block_words, budget, *rest, first_pass=first_pass)
             return IterableSource(corpus.sentences, known, block_words, budget, *rest)
-        readers, scanned = options.readers, self._scan
         return FileSource(
             str(corpus.file),
             known,
             block_words,
             budget,
-            readers,
-            scanned,
+            _processes(model.workers),
+            self._scan,
             ids_below=words,
             held_out=held_out,
             weights=corpus.weights,
-            column=options.column,
+            column=model.column,
         )
 
 
-def in_parts(sentences: Any, column: str | None) -> SentenceParts | None:
-    """Return sentences that come in parts, or that are a column; None for another iterable.
+def _budget(model: Word2Vec) -> CacheBudget:
+    return CacheBudget(model.cache_memory, model.cache_disk, model.cache_dir)
 
-    Parameters
-    ----------
-    column : str, optional
-        Which column of a table.
-    """
+
+def _processes(workers: int) -> int:
+    return max(1, min(workers, usable_cores()))
+
+
+def _scan_report(model: Word2Vec) -> ScanBar | ScanLog:
+    return ScanBar() if wants_bar(model.progress) else ScanLog()
+
+
+def in_parts(sentences: Any, column: str | None) -> SentenceParts | None:
+    """Return sentences that come in parts, or that are a column, of this name in a table; None for another iterable."""
     if isinstance(sentences, SentenceParts):
         return sentences
     return column_of(sentences, column)
@@ -232,9 +218,15 @@ def _collected(scan: FileScan | SentenceScan) -> RawVocabulary:
     return RawVocabulary(counts, scan.total_words, scan.sentence_count)
 
 
-def shown_sentences(sentences: Iterable[Sequence[Any]], draws_bar: bool) -> Iterable[Any]:
-    """Return sentences that are checked as they are read, with a progress bar if wanted."""
-    return checked_sentences(counted_sentences(sentences) if draws_bar else sentences)
+def sentences_for_gensim(model: Word2Vec, sentences: Any, path: str | None) -> Iterable[Any] | None:
+    """Return the sentences of a corpus for gensim to count; None if there is no corpus."""
+    if path is not None:
+        return sentences_in(path, model.column)
+    if sentences is None:
+        return None
+    parts = in_parts(sentences, model.column)
+    shown: Iterable[Any] = sentences if parts is None else parts
+    return checked_sentences(counted_sentences(shown) if wants_bar(model.progress) else shown)
 
 
 def _shown_and_warned(sentences: Iterable[Any], draws_bar: bool) -> Iterator[Any]:

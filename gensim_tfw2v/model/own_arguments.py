@@ -45,7 +45,6 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
             "lower the learning rate evenly to --min-alpha",
             default="with SGD as in gensim: for a file and n --workers, an epoch takes 1/n of the fall",
         ),
-        is_read_by_train=True,
         is_fixed_in_training=True,
     ),
     Argument(
@@ -58,7 +57,6 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         flag=Flag(
             LEARNING_FLAGS, None, "with one seed, give the same vectors for any number of --workers", is_switch=True
         ),
-        is_read_by_train=True,
         is_fixed_in_training=True,
     ),
     Argument(
@@ -71,7 +69,6 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "([when](docs/how-to/tune.md#adagrad))",
         rule=Choice(OPTIMIZERS),
         flag=Flag(LEARNING_FLAGS, None, "how far a vector moves against a gradient", default="chosen by the words"),
-        is_read_by_train=True,
         is_fixed_in_training=True,
     ),
     Argument(
@@ -85,7 +82,6 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "all vectors are trained",
         rule=Choice(FREEZABLE),
         flag=Flag(LEARNING_FLAGS, None, "vectors that training leaves as they are", default="none"),
-        is_read_by_train=True,
         is_fixed_in_training=True,
     ),
     Argument(
@@ -110,7 +106,6 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "a GPU where there is one, no compiled operations, and much skip-gram to train; otherwise the CPU",
         rule=DeviceName(),
         flag=Flag(LEARNING_FLAGS, "NAME", "where to train: cpu, gpu, or one of several such as gpu:1"),
-        is_read_by_train=True,
         is_saved=False,
     ),
     Argument(
@@ -121,7 +116,6 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "Parquet or Arrow, or an iterable such as a `DataFrame`",
         "the only column of text or of lists of words",
         rule=Text(),
-        is_read_by_train=True,
     ),
     Argument(
         "cache_memory",
@@ -134,7 +128,6 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         flag=Flag(
             MEMORY_FLAGS, "BYTES", "memory that the encoded corpus may take, as 500000, 512M or 2G", default="256M"
         ),
-        is_read_by_train=True,
     ),
     Argument(
         "cache_disk",
@@ -143,7 +136,6 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "Bytes of disk that the encoded corpus may take if it does not fit `cache_memory`",
         rule=Bytes(),
         flag=Flag(MEMORY_FLAGS, "BYTES", "disk space for a corpus that exceeds --cache-memory"),
-        is_read_by_train=True,
     ),
     Argument(
         "cache_dir",
@@ -162,7 +154,6 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "chosen from the size of the corpus; in the plain step also from the vocabulary",
         rule=WholeNumber(1, is_int=True, or_none=True),
         flag=Flag(TUNING_FLAGS, "N", "deprecated: words that have one learning rate"),
-        is_read_by_train=True,
         is_fixed_in_training=True,
         deprecated="vectors move run by run, whatever it is; leave it out",
     ),
@@ -174,7 +165,6 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "chosen from the window, the vocabulary and the vector size",
         rule=WholeNumber(1, is_int=True, or_none=True),
         flag=Flag(TUNING_FLAGS, "N", "consecutive words that share contexts and negative words"),
-        is_read_by_train=True,
         is_fixed_in_training=True,
     ),
     Argument(
@@ -185,7 +175,6 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "chosen from the vocabulary's size",
         rule=WholeNumber(1, is_int=True, or_none=True),
         flag=Flag(TUNING_FLAGS, "N", "negative words drawn for each of these runs"),
-        is_read_by_train=True,
         is_fixed_in_training=True,
     ),
     Argument(
@@ -197,7 +186,6 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "20, or 4 for skip-gram with hierarchical softmax alone",
         rule=PositiveNumber(or_none=True),
         flag=Flag(TUNING_FLAGS, "X", "deprecated: limit on how far one step may move a vector, in learning rates"),
-        is_read_by_train=True,
         is_fixed_in_training=True,
         deprecated="steps of runs rarely reach the limit; leave it out",
     ),
@@ -210,7 +198,6 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "in the plain step bfloat16 where the processor supports it and batches are large",
         rule=Choice(DTYPES),
         flag=Flag(TUNING_FLAGS, None, "number format of skip-gram's matrix products in the plain step"),
-        is_read_by_train=True,
         is_fixed_in_training=True,
     ),
     Argument(
@@ -235,7 +222,6 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
             'seconds, or words as "5e6 words", between two checkpoints',
             default="10 minutes",
         ),
-        is_read_by_train=True,
     ),
     Argument(
         "keep_checkpoints",
@@ -244,7 +230,6 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "How many of the newest checkpoints are kept",
         rule=WholeNumber(1, is_int=True),
         flag=Flag(CHECKPOINT_FLAGS, "N", "how many of the newest checkpoints to keep"),
-        is_read_by_train=True,
     ),
     Argument(
         "logdir",
@@ -282,7 +267,6 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         f"[How](docs/how-to/choose-a-distribution.md) the tasks of a cluster train together. {designs_described()}",
         rule=Choice(DESIGNS, or_none=False),
         flag=Flag(CLUSTER_FLAGS, None, "how the tasks of the cluster train together"),
-        is_read_by_train=True,
         is_fixed_in_training=True,
     ),
     *DESIGN_ARGUMENTS,
@@ -293,7 +277,6 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "Seconds, for each block of a call, after which what its worker has not finished goes to another worker",
         rule=PositiveNumber(unit="seconds"),
         flag=Flag(CLUSTER_FLAGS, "SECONDS", "time after which an unfinished block goes to another worker"),
-        is_read_by_train=True,
     ),
     Argument(
         "recovery_timeout",
@@ -303,7 +286,6 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "checkpoint, or without `checkpoint_dir` from the end of the last epoch",
         rule=PositiveNumber(unit="seconds"),
         flag=Flag(CLUSTER_FLAGS, "SECONDS", "how long training waits for lost tasks that hold vectors"),
-        is_read_by_train=True,
     ),
     Argument(
         "max_recoveries",
@@ -312,7 +294,6 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "How often a training may recover from the loss of tasks that hold vectors",
         rule=WholeNumber(0, is_int=True),
         flag=Flag(CLUSTER_FLAGS, "N", "how often training may recover from the loss of tasks that hold vectors"),
-        is_read_by_train=True,
     ),
     Argument(
         "cluster_dtype",
@@ -324,7 +305,6 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         flag=Flag(
             CLUSTER_FLAGS, None, "number format of rows on the network", default="bfloat16, with --workers 1 float32"
         ),
-        is_read_by_train=True,
     ),
     Argument(
         "allow_network",

@@ -13,14 +13,29 @@ from gensim.models import Word2Vec
 from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.model.arguments import is_left_open, plain_arguments, rule_of
-from gensim_tfw2v.model.checkpoint_content import check_same, check_words, model_in, read_tables, states_in
+from gensim_tfw2v.model.checkpoint_content import (
+    check_same,
+    check_words,
+    model_in,
+    other_setting,
+    read_tables,
+    states_in,
+)
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
+from gensim_tfw2v.model.results import record_validation
 from gensim_tfw2v.model.tables import set_matrix
-from gensim_tfw2v.model.trained_word2vec import record_validation
+from gensim_tfw2v.model.training_plan import TrainArguments
 from gensim_tfw2v.placement.choice import free_left_tables
 from gensim_tfw2v.placement.contract import TABLES
-from gensim_tfw2v.training.resuming import Beginning, ResumeFrom, check_folder, epochs_in, usable
-from gensim_tfw2v.training.state import TrainingState, state_in, with_noted_epochs
+from gensim_tfw2v.training.state import (
+    Beginning,
+    TrainingState,
+    check_folder,
+    epochs_in,
+    state_in,
+    usable,
+    with_noted_epochs,
+)
 from gensim_tfw2v.training.validation import best_tables_in
 
 _Model = TypeVar("_Model")
@@ -34,25 +49,14 @@ MAY_CHANGE = frozenset(
 
 
 @contextmanager
-def where_to_begin(
-    model: Word2Vec,
-    resume: ResumeFrom,
-    total_examples: int | None,
-    total_words: int | None,
-    freeze: str | None,
-    has_weights: bool,
-) -> Iterator[Beginning]:
+def where_to_begin(model: Word2Vec, arguments: TrainArguments) -> Iterator[Beginning]:
     """Yield where a training begins, and where it writes checkpoints.
 
     No other training can use the folder meanwhile. Raise an error if the folder cannot be used, if a checkpoint cannot
     hold the words, if the checkpoint is of another training than this one, or if a new training would replace one that
     is not finished.
-
-    Parameters
-    ----------
-    resume : bool, str or os.PathLike
-        True: resume from the newest checkpoint, if there is one. A path: resume from the checkpoint there.
     """
+    resume = arguments.resume
     if model.checkpoint_dir is None:
         if resume:
             raise ValueError(f"resume={resume!r} needs a checkpoint_dir, and checkpoint_dir is None")
@@ -69,42 +73,27 @@ def where_to_begin(
             yield Beginning(folder)
         else:
             state = state_in(newest)
-            _check_weights(has_weights, state, newest)
-            _restore(model, newest, state, total_examples, total_words, freeze)
+            _check_weights(arguments.corpus.weights is not None, state, newest)
+            _restore(model, newest, state, arguments)
             yield Beginning(folder, with_noted_epochs(state, folder), newest)
 
 
-def _restore(
-    model: Word2Vec,
-    checkpoint: Checkpoint,
-    state: TrainingState,
-    total_examples: int | None,
-    total_words: int | None,
-    freeze: str | None,
-) -> None:
-    """Bring the tables and rates of a training into the model.
-
-    Raise ValueError that names what differs if the model is not the one that was trained.
-    """
+def _restore(model: Word2Vec, checkpoint: Checkpoint, state: TrainingState, arguments: TrainArguments) -> None:
+    """Bring a training's tables and rates into the model; raise ValueError if another model was trained."""
     check_same(model, checkpoint)
     choices, before, totals = state.choices, checkpoint.content["model"], _totals_in(state)
-    differing: list[tuple[str, Any, Any]] = [
-        (name, given, value)
-        for name, given, value in (
-            ("alpha", model.alpha, choices.alpha),
-            ("min_alpha", model.min_alpha, choices.min_alpha),
-            ("total_examples", total_examples, totals["total_examples"]),
-            ("total_words", total_words, totals["total_words"]),
-        )
-        if given is not None and value is not None and given != value
+    began_with: dict[str, Any] = {"alpha": choices.alpha, "min_alpha": choices.min_alpha, **totals}
+    given = {name: getattr(arguments if name in totals else model, name) for name in began_with}
+    differing = [
+        name
+        for name, value in began_with.items()
+        if given[name] is not None and value is not None and given[name] != value
     ]
-    if freeze != choices.settings.freeze:
-        differing.append(("freeze", freeze, choices.settings.freeze))
-    for name, given, value in differing:
-        raise ValueError(
-            f"{name} is {given!r}, and the training in {checkpoint.path} began with {value!r}; it can be resumed "
-            "only with the same corpus and the same settings"
-        )
+    if arguments.freeze != choices.settings.freeze:
+        differing.append("freeze")
+        given["freeze"], began_with["freeze"] = arguments.freeze, choices.settings.freeze
+    for name in differing:
+        raise other_setting(name, given[name], began_with[name], checkpoint, "the same corpus and the same settings")
     _check_epochs(model.epochs, checkpoint)
     checkpoint.check()
     read_tables(model, checkpoint)
@@ -114,7 +103,6 @@ def _restore(
 
 
 def _check_weights(are_given: bool, state: TrainingState, checkpoint: Checkpoint) -> None:
-    """Raise ValueError if a training began with weights of sentences and resumes without them, or the reverse."""
     began_with = state.choices.settings.weighted
     if are_given != began_with:
         raise ValueError(
@@ -134,7 +122,6 @@ def _totals_in(state: TrainingState) -> dict[str, int | None]:
 
 
 def _check_epochs(epochs: int, checkpoint: Checkpoint) -> None:
-    """Raise ValueError if the training in a checkpoint was to have more epochs."""
     before = epochs_in(checkpoint)
     if epochs < before:
         raise ValueError(
@@ -147,20 +134,17 @@ def resumed_model(
     cls: type[_Model], checkpoint_dir: str | os.PathLike[str], epochs: int | None, changes: Mapping[str, Any]
 ) -> tuple[_Model, Checkpoint | None]:
     """Return the model in a checkpoint, and the checkpoint to resume from; None if its training is finished."""
-    check_may_change(changes)
+    _check_may_change(changes)
     checkpoint = Checkpoint(checkpoint_dir)
     state = state_in(checkpoint)
     settings = {"checkpoint_dir": checkpoint.path.parent, **plain_arguments(changes)}
     model: Any = model_in(cls, checkpoint, {**changes, **settings})
     model.alpha, model.min_alpha = state.choices.alpha, state.choices.min_alpha
     model.min_alpha_yet_reached = model.alpha  # gensim would warn of rates that rise again
-    if state.validation is not None:
-        if model.validation is None:
-            model.validation = state.validation.share or state.validation.path
-        if model.early_stopping is None:
-            model.early_stopping = state.validation.early_stopping
-        if model.validation_every is None:
-            model.validation_every = state.validation.every
+    if (before := state.validation) is not None:
+        sentences = before.share or before.path
+        kept = {"validation": sentences, "early_stopping": before.early_stopping, "validation_every": before.every}
+        vars(model).update({name: value for name, value in kept.items() if getattr(model, name) is None})
     if epochs is not None:
         model.epochs = rule_of("epochs").plain("epochs", epochs)
         _check_epochs(model.epochs, checkpoint)
@@ -207,8 +191,7 @@ def _free_left_tables(model: Word2Vec, state: TrainingState) -> None:
         logger.warning("tables that the finished training may have left on its cluster are not freed: %s", error)
 
 
-def check_may_change(changes: Mapping[str, Any]) -> None:
-    """Raise TypeError if an argument of the constructor must stay as it was when training began."""
+def _check_may_change(changes: Mapping[str, Any]) -> None:
     for name in changes:
         if name not in MAY_CHANGE:
             raise TypeError(
@@ -224,7 +207,4 @@ def check_settings(settings: Mapping[str, Any], checkpoint: Checkpoint) -> None:
     for name, value in settings.items():
         is_known = name in began_with and name not in MAY_CHANGE and name != "epochs"
         if is_known and not is_left_open(name, value) and value != began_with[name]:
-            raise ValueError(
-                f"{name} is {value!r}, and the training in {checkpoint.path} began with {began_with[name]!r}; it can "
-                "be resumed only with the same settings"
-            )
+            raise other_setting(name, value, began_with[name], checkpoint)

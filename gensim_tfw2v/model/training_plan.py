@@ -1,103 +1,167 @@
-"""A model's arguments → the plan of a training."""
+"""A call of `train()` → the plan of a training: where it runs, its corpus, its blocks and steps, its learning rates."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, NamedTuple
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from typing import Any
 
-import numpy as np
 from gensim.models import Word2Vec
 from gensim.models.word2vec import MAX_WORDS_IN_BATCH
 
-from gensim_tfw2v.arrays import Float64Array
-from gensim_tfw2v.blocks.batch_shape import choose_batch_shape, choose_windows, has_frequent_hits, is_flat
-from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
-from gensim_tfw2v.blocks.huffman import HuffmanTree
-from gensim_tfw2v.blocks.sampling import NegativeSampler, keep_probabilities, kept_counts, word_counts
-from gensim_tfw2v.model.trained_word2vec import TrainedWord2Vec
+from gensim_tfw2v.blocks.batches import BlockMaker
+from gensim_tfw2v.corpus.shards import is_encoded
+from gensim_tfw2v.corpus.sources import Source
+from gensim_tfw2v.model.arguments import FIXED_IN_TRAINING
+from gensim_tfw2v.model.choices import block_maker, choices_for
+from gensim_tfw2v.model.corpus_reading import Corpus
+from gensim_tfw2v.model.validation import hold_out_for, validation_for
 from gensim_tfw2v.placement.block_size import in_flight_limits
 from gensim_tfw2v.placement.choice import choose_placement
+from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.placement.designs import DESIGNS
-from gensim_tfw2v.placement.request import CorpusSize, Draws, PlacementChoice, TrainingOptions
-from gensim_tfw2v.runtime.devices import GPU, THE_CPU
-from gensim_tfw2v.runtime.processor import multiplies_bfloat16, multiplies_tiles
-from gensim_tfw2v.steps.kernel import COMPILED, kernel_on
-from gensim_tfw2v.steps.settings import (
-    ADAGRAD,
-    StepSettings,
-    choose_compute_dtype,
-    choose_max_step_rates,
-    sums_even_contexts,
-)
-from gensim_tfw2v.training.choices import TrainingChoices
-from gensim_tfw2v.training.plan import TrainingPlan
+from gensim_tfw2v.placement.request import CorpusSize, PlacementChoice, TrainingOptions
+from gensim_tfw2v.placement.row_states import with_states
+from gensim_tfw2v.steps.settings import ADAGRAD, StepSettings
+from gensim_tfw2v.tensorboard.options import LogDir
+from gensim_tfw2v.training.display import shown_while, wants_bar
+from gensim_tfw2v.training.epoch import EpochPlan
+from gensim_tfw2v.training.state import Beginning, ResumeFrom, TrainingChoices
+from gensim_tfw2v.training.validation import Validation
+
+logger = logging.getLogger(__name__)
 
 UNSET_BATCH_WORDS = MAX_WORDS_IN_BATCH  # gensim's default; with it, blocks have the size that is best for them
 
 
-class _FastProducts(NamedTuple):
-    """How the plain step multiplies matrices on the device that trains."""
+@dataclass(frozen=True, kw_only=True)
+class TrainArguments:
+    """The arguments of one call of `train()`, under their names."""
 
-    bfloat16: bool  # faster than float32
-    tiled: bool  # by whole tiles (AMX)
+    corpus: Corpus
+    weights: Any = None
+    total_examples: int | None = None
+    total_words: int | None = None
+    epochs: int | None = None
+    start_alpha: float | None = None
+    end_alpha: float | None = None
+    report_delay: float = 1.0
+    compute_loss: bool = False
+    callbacks: Iterable[Any] = ()
+    logdir: LogDir = None
+    cluster: Any = None
+    freeze: str | None = None
+    resume: ResumeFrom = False
+    validation: Any = None
+    early_stopping: Any = None
 
     @classmethod
-    def of(cls, choice: PlacementChoice) -> _FastProducts:
-        """Return those of the steps where a training is placed; CPUs of a cluster's workers count as this one."""
-        on_gpu = choice.device is not None and choice.device.kind == GPU  # which rounds float32 itself, to TF32
-        if on_gpu or _moves_by_run(choice):
-            return cls(bfloat16=False, tiled=False)
-        return cls(multiplies_bfloat16(), multiplies_tiles())
+    def of_call(cls, variables: Mapping[str, Any]) -> TrainArguments:
+        """Return the arguments among the local variables of the class's `train()`, without those of no effect."""
+        corpus = Corpus(variables["corpus_iterable"], variables["corpus_file"])
+        others = (field.name for field in fields(cls) if field.name != "corpus")
+        return cls(corpus=corpus, **{name: variables[name] for name in others})
 
 
-def choices_for(
-    model: Word2Vec,
-    choice: PlacementChoice,
-    total_examples: int | None,
-    total_words: int | None,
-    fall: float = 1.0,
-    freeze: str | None = None,
-    weighted: bool = False,
-    first_pass: int = 0,
-) -> TrainingChoices:
-    """Return the choices for a model that is trained from the beginning.
+@dataclass(kw_only=True)
+class TrainingPlan:
+    """The plan of one training.
 
-    `freeze` and `weighted` are those of `StepSettings`, and `first_pass` is that of `TrainingChoices`.
+    The model's settings are read once, apart from learning rates and the number of epochs, which a callback may change.
     """
-    words = len(model.wv)
-    counts = word_counts(model.wv)
-    kept, flat = kept_counts(counts, keep_probabilities(model.wv, model.sample)), is_flat(kept_counts(counts, None))
-    in_running_sums = flat and sums_even_contexts(bool(model.sg), model.window)
-    windows = choose_windows(bool(model.shrink_windows), bool(model.hs), words, in_running_sums)
-    fast = _FastProducts.of(choice)
-    shape = _batch_shape(model, kept, choice, flat, fast)
-    hits = bool(model.negative) and has_frequent_hits(kept, NegativeSampler(model.cum_table).shares())
-    # A pool as large as the vocabulary would save nothing.
-    pool = choice.negative_pool if words > (choice.negative_pool or 0) else None
-    return TrainingChoices(
-        total_examples=total_examples,
-        total_words=total_words,
-        fall=fall,
-        entropy=entropy_of(model),
-        alpha=model.alpha,
-        min_alpha=model.min_alpha,
-        block_words=choice.block_words,
-        negative_pool=pool,
-        shape=shape,
-        windows=windows,
-        settings=replace(_step_settings(model, shape, windows, hits, fast), freeze=freeze, weighted=weighted),
-        first_pass=first_pass,
+
+    model: Word2Vec
+    arguments: TrainArguments
+    beginning: Beginning
+    connect: Callable[[], PlacementChoice]  # connects to the cluster again
+    choice: PlacementChoice  # where to train
+    choices: TrainingChoices
+    maker: BlockMaker
+    source: Source
+    validation: Validation = field(default_factory=Validation)
+
+    def __post_init__(self) -> None:
+        self._in_use = {name: getattr(self.model, name) for name in FIXED_IN_TRAINING}
+
+    def placement(self) -> Placement:
+        """Return a placement that trains chunks of the corpus."""
+        return make_placement(self.choice, self.choices.settings, replace(self.maker, reader=self.source.reader))
+
+    def epoch(self, number: int) -> EpochPlan:
+        """Return the plan of an epoch."""
+        self._warn_of_changes()
+        model, choices = self.model, self.choices
+        return EpochPlan(
+            epoch=number,
+            epochs=model.epochs,
+            seed=(*choices.entropy, model.train_count, number),
+            learning_rate_at=lambda fraction: float(model._get_next_alpha(choices.fall * fraction, number)),
+            total_examples=choices.total_examples,
+            total_words=choices.total_words,
+            exact_loss=model.compute_loss,
+        )
+
+    def _warn_of_changes(self) -> None:
+        """Warn once of each setting that was changed during training."""
+        for name in [name for name, used in self._in_use.items() if getattr(self.model, name) != used]:
+            logger.warning(
+                "%s has been set to %r during train(), which continues with %r; the next train() uses the new value",
+                name,
+                getattr(self.model, name),
+                self._in_use.pop(name),
+            )
+
+
+def plan_for(model: Word2Vec, arguments: TrainArguments, beginning: Beginning) -> TrainingPlan:
+    """Return the plan of a training, whose cluster is connected; `arguments` are checked and complete."""
+    corpus, total_words, cluster = arguments.corpus, arguments.total_words, arguments.cluster
+    begun_with = None if beginning.state is None else beginning.state.choices
+    reads_itself = corpus.file is not None and is_encoded(corpus.file)
+    connect = partial(placement_for, model, cluster, total_words, begun_with, reads_itself)
+    with shown_while("connecting to the cluster", wants_bar(model.progress) and cluster is not None):
+        choice = connect()
+    # gensim's constructor gives the model's own `min_alpha` as `end_alpha`.
+    end_is_chosen = model._is_constructed and bool(arguments.end_alpha)
+    choices = begun_with or choices_for(
+        model,
+        choice,
+        arguments.total_examples,
+        total_words,
+        fall_within_epoch(model, from_file=corpus.file is not None, end_is_chosen=end_is_chosen),
+        arguments.freeze,
+        weighted=corpus.weights is not None,
+        first_pass=corpus.next_pass,
     )
-
-
-def plan_for(model: Word2Vec, choice: PlacementChoice, choices: TrainingChoices) -> TrainingPlan:
-    """Return the plan of a training with these choices."""
-    return TrainingPlan(TrainedWord2Vec(model), choice, choices, _block_maker(model, choices))
-
-
-def entropy_of(model: Word2Vec) -> tuple[int, ...]:
-    """Return numbers that follow from a model's seed, or fresh ones if it has none."""
-    return tuple(np.random.SeedSequence(model.seed).generate_state(4).tolist())
+    held_out = hold_out_for(arguments.validation, choices.entropy)
+    source = model._reader.source(
+        model,
+        corpus,
+        choices.block_words,
+        total_words or model.corpus_total_words or 0,
+        is_read_again=model.epochs != 1 or held_out is not None,
+        held_out=held_out,
+        first_pass=choices.first_pass,
+    )
+    is_read_now = arguments.validation is not None
+    with shown_while("reading the validation sentences", wants_bar(model.progress) and is_read_now):
+        validation = validation_for(
+            model, arguments.validation, arguments.early_stopping, source, choices.entropy, beginning
+        )
+    if begun_with is None:
+        choices = choices.without(*validation.held_out())
+    return TrainingPlan(
+        model=model,
+        arguments=arguments,
+        beginning=beginning,
+        connect=connect,
+        choice=choice,
+        choices=choices,
+        maker=block_maker(model, choices),
+        source=source,
+        validation=validation,
+    )
 
 
 def fall_within_epoch(model: Word2Vec, from_file: bool, end_is_chosen: bool) -> float:
@@ -148,69 +212,7 @@ def placement_for(
     return choose_placement(cluster, size, limits, options)
 
 
-def _block_maker(model: Word2Vec, choices: TrainingChoices) -> BlockMaker:
-    return BlockMaker(
-        skip_gram=bool(model.sg),
-        window=model.window,
-        windows=choices.windows,
-        shape=choices.shape,
-        keep=keep_probabilities(model.wv, model.sample),
-        negatives=NegativeSampler(model.cum_table) if model.negative else None,
-        tree=HuffmanTree.of(model.wv) if model.hs else None,
-        negative_pool=choices.negative_pool,
-    )
-
-
-def _batch_shape(
-    model: Word2Vec, kept: Float64Array, choice: PlacementChoice, flat: bool, fast: _FastProducts
-) -> BatchShape:
-    return choose_batch_shape(
-        kept,
-        model.vector_size,
-        model.window,
-        model.negative,
-        bool(model.sg),
-        bool(model.hs),
-        model.batch_tokens,
-        model.run_tokens,
-        model.shared_negatives,
-        bfloat16_products=fast.bfloat16 if model.compute_dtype is None else model.compute_dtype == "bfloat16",
-        tiled=fast.tiled,
-        cores=choice.cores,
-        flat=flat,
-        starts_slowly=choice.draws is Draws.DEVICE or (choice.device is not None and choice.device.kind == GPU),
-        exchanged=choice.exchanged_batches,
-        in_runs=_moves_by_run(choice),
-    )
-
-
-def _moves_by_run(choice: PlacementChoice) -> bool:
-    """Return whether each run moves its rows at once, as in the compiled kernel."""
-    return choice.uses_kernel and kernel_on(choice.device or THE_CPU).name == COMPILED
-
-
-def _step_settings(
-    model: Word2Vec, shape: BatchShape, windows: Windows, mask_accidental_hits: bool, fast: _FastProducts
-) -> StepSettings:
-    max_step_rates = model.update_bound
-    if max_step_rates is None:
-        max_step_rates = choose_max_step_rates(bool(model.sg), model.negative)
-    compute_dtype = model.compute_dtype
-    if compute_dtype is None:
-        compute_dtype = choose_compute_dtype(shape.batch_tokens, model.vector_size, fast.bfloat16)
-    return StepSettings(
-        skip_gram=bool(model.sg),
-        mean_context=bool(model.cbow_mean),
-        window=model.window,
-        run_tokens=shape.run_tokens,
-        negative=model.negative,
-        shared_negatives=shape.shared_negatives,
-        hierarchical_softmax=bool(model.hs),
-        mask_accidental_hits=mask_accidental_hits,
-        max_step=model.alpha * max_step_rates,
-        max_step_rates=max_step_rates,  # the rate may rise above `alpha`: to `min_alpha`, or as a callback sets it
-        compute_dtype=compute_dtype,
-        mean_windows=windows is Windows.MEAN,
-        even_contexts=windows is not Windows.MEAN and sums_even_contexts(bool(model.sg), model.window),
-        optimizer=model.optimizer,
-    )
+def make_placement(choice: PlacementChoice, settings: StepSettings, maker: BlockMaker) -> Placement:
+    """Return a placement where training was chosen to be, with the optimizer's states if it has any."""
+    made = choice.make(settings, maker)
+    return with_states(made) if settings.have_states else made

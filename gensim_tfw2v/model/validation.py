@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Sequence, Sized
 from typing import Any
 
 from gensim.models import Word2Vec
@@ -19,52 +18,17 @@ from gensim_tfw2v.corpus.fixed_draws import key_of
 from gensim_tfw2v.corpus.hold_out import HoldOut
 from gensim_tfw2v.corpus.sentence_sample import SentenceSample
 from gensim_tfw2v.corpus.sentences import Sentences
-from gensim_tfw2v.corpus.shards import is_encoded
 from gensim_tfw2v.corpus.sources import Source
-from gensim_tfw2v.model.corpus_reading import Corpus, CorpusReader, ReadingOptions
+from gensim_tfw2v.model.choices import entropy_of
+from gensim_tfw2v.model.corpus_reading import Corpus, CorpusReader
 from gensim_tfw2v.model.tables import matrix_of
-from gensim_tfw2v.model.training_plan import entropy_of
-from gensim_tfw2v.training.early_stopping import EarlyStopping
-from gensim_tfw2v.training.next_word_scores import NextWordScores
-from gensim_tfw2v.training.resuming import Beginning
-from gensim_tfw2v.training.validation import NO_VALIDATION, Validation, ValidationState
-from gensim_tfw2v.training.validation_loss import ValidationLoss
-from gensim_tfw2v.training.validation_metrics import LOSS
+from gensim_tfw2v.training.early_stopping import LOSS, EarlyStopping
+from gensim_tfw2v.training.measures import NextWordScores, ValidationLoss
+from gensim_tfw2v.training.state import Beginning, ValidationState
+from gensim_tfw2v.training.validation import Validation
 
 _HELD_OUT, _SAMPLE = 0x686F6C64, 0x736E7473  # purposes of random numbers
 _CHUNK_WORDS = 2**16  # raw words of the validation corpus that are looked up at a time
-
-
-def check_validation(arguments: Mapping[str, Any], trains_later: bool = False) -> None:
-    """Raise an error if these arguments do not fit each other, or the validation corpus is not there.
-
-    A model that is trained later may get its validation sentences then.
-    """
-    validation, stopping, metric = (arguments[name] for name in ("validation", "early_stopping", "validation_metric"))
-    for name in ("early_stopping", "validation_every"):
-        if arguments[name] is not None and validation is None and not trains_later:
-            raise ValueError(
-                f"{name}={arguments[name]!r} needs validation sentences, and validation is None; give validation=, "
-                "such as 0.05"
-            )
-    if validation is not None and metric != LOSS and not arguments["negative"]:
-        raise ValueError(
-            f"validation_metric={metric!r} ranks words by their output vectors, which only negative sampling trains, "
-            f"and negative is {arguments['negative']!r}"
-        )
-    if stopping is not None and arguments["vectors_on_servers"]:
-        raise ValueError(
-            "early_stopping keeps a copy of the best epoch's vectors here, and vectors_on_servers=True keeps them on "
-            "the servers alone; leave one of them out (validation= alone works with both)"
-        )
-    corpus_file = arguments["corpus_file"]
-    if isinstance(validation, float) and corpus_file is not None and is_encoded(corpus_file):
-        raise ValueError(
-            f"validation={validation} holds sentences of text out, and corpus_file {os.fspath(corpus_file)!r} is an "
-            "encoded corpus; encode two corpora, and name the other one: validation='...'"
-        )
-    if isinstance(validation, str) and not (os.path.isfile(validation) or is_encoded(validation)):
-        raise FileNotFoundError(f"validation {validation!r} is no file and no encoded corpus")
 
 
 def hold_out_for(validation: Any, entropy: Sequence[int]) -> HoldOut | None:
@@ -89,7 +53,7 @@ def validation_for(
         began = "without" if before is None else "with"
         raise _other_sentences(validation, f"and the training began {began} one")
     if validation is None:
-        return NO_VALIDATION
+        return Validation()
     sample = _Sample(entropy)
     if isinstance(validation, float):
         source.hold_out(sample.take)
@@ -146,7 +110,6 @@ def measured_now(model: Word2Vec, validation: Any, metric: str) -> float:
 
 
 def _check_any(found: Sized, validation: Any, sentences: Sentences) -> None:
-    """Raise an error if there is nothing to measure in validation sentences."""
     if not len(found):
         raise ValueError(
             f"validation is {_shown(validation)}, and none of its {sentences.lengths.size} sentences has two words of "
@@ -159,46 +122,37 @@ def _other_sentences(validation: Any, reason: str) -> ValueError:
 
 
 def _next_words(model: Word2Vec, sentences: Sentences, entropy: Sequence[int]) -> NextWordScores | None:
-    """Return what ranks the last words of sentences, None if only the loss is measured."""
     if model.validation_metric == LOSS:
         return None
     words = len(model.wv)
     return NextWordScores(next_words(sentences, model.window, words, entropy), words, model.vector_size)
 
 
-class _Sample:
+class _Sample(SentenceSample):
     """A sample of the known words of sentences, and how many sentences and raw words there were."""
 
     def __init__(self, entropy: Sequence[int]) -> None:
-        self._sample = SentenceSample(tuning.VALIDATION_WORDS, key_of(entropy, _SAMPLE))
+        super().__init__(tuning.VALIDATION_WORDS, key_of(entropy, _SAMPLE))
         self.count = self.words = 0
 
     def take(self, pieces: Pieces) -> None:
-        """Add the next pieces of sentences."""
-        self.add(Sentences(pieces.ids, pieces.lengths).known_words(), int(pieces.begun.sum()), pieces.ids.size)
+        self.add_known(Sentences(pieces.ids, pieces.lengths).known_words(), int(pieces.begun.sum()), pieces.ids.size)
 
-    def add(self, known: Sentences, sentences: int, words: int) -> None:
-        """Add the known words of the next sentences."""
-        self._sample.add(known)
+    def add_known(self, known: Sentences, sentences: int, words: int) -> None:
+        self.add(known)
         self.count += sentences
         self.words += words
 
-    def sentences(self) -> Sentences:
-        """Return the sample."""
-        return self._sample.sentences()
-
 
 def _read(model: Word2Vec, validation: Any, sample: _Sample) -> None:
-    """Read a validation corpus that is a file or an iterable."""
     corpus = Corpus(None, validation) if isinstance(validation, str) else Corpus(validation, None)
-    options = ReadingOptions.of(model)
-    with CorpusReader().source(corpus, model.wv, options, _CHUNK_WORDS, 0, is_read_again=False) as source:
+    with CorpusReader().source(model, corpus, _CHUNK_WORDS, 0, is_read_again=False) as source:
         for chunk in source.epoch():
             content = chunk.content
             if not isinstance(content, Sentences):
                 assert source.reader is not None
                 content = source.reader.read(content)
-            sample.add(content, chunk.sentences, chunk.raw_words)
+            sample.add_known(content, chunk.sentences, chunk.raw_words)
 
 
 def _pair_settings(model: Word2Vec) -> PairSettings:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from gensim_tfw2v.arguments.argument import LEARNING_FLAGS, Argument, Flag
 from gensim_tfw2v.arguments.rules import Choice, SentencesOrShare, Words
-from gensim_tfw2v.training.early_stopping import EarlyStoppingRule
-from gensim_tfw2v.training.validation_metrics import LOSS, METRICS
+from gensim_tfw2v.training.early_stopping import LOSS, METRICS, EarlyStoppingRule
 
 VALIDATION_ARGUMENTS: tuple[Argument, ...] = (
     Argument(
@@ -24,7 +23,6 @@ VALIDATION_ARGUMENTS: tuple[Argument, ...] = (
             "each epoch",
             default="none",
         ),
-        is_read_by_train=True,
         is_saved=False,
     ),
     Argument(
@@ -35,7 +33,6 @@ VALIDATION_ARGUMENTS: tuple[Argument, ...] = (
         "validation session is among the ten that the model expects ([definition](docs/how-to/stop.md#items))",
         rule=Choice(METRICS, or_none=False),
         flag=Flag(LEARNING_FLAGS, None, "what decides which epoch is the best"),
-        is_read_by_train=True,
         is_fixed_in_training=True,
     ),
     Argument(
@@ -52,7 +49,6 @@ VALIDATION_ARGUMENTS: tuple[Argument, ...] = (
             "measure on the validation sentences after so many words as well, such as 5e6",
             default="only after each epoch",
         ),
-        is_read_by_train=True,
         is_saved=False,
     ),
     Argument(
@@ -71,7 +67,6 @@ VALIDATION_ARGUMENTS: tuple[Argument, ...] = (
             "vectors of the best epoch",
             default="train all --epochs",
         ),
-        is_read_by_train=True,
         is_saved=False,
     ),
 )

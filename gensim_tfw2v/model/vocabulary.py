@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,43 +13,41 @@ from gensim.models import KeyedVectors, Word2Vec
 from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.huffman import build_huffman_tree, has_random_ties
 from gensim_tfw2v.blocks.sampling import cumulative_table, word_counts
-from gensim_tfw2v.corpus.shards import is_encoded
-from gensim_tfw2v.model.corpus_reading import RawVocabulary, ReadingOptions, in_parts, sentences_in, shown_sentences
-from gensim_tfw2v.model.training_plan import entropy_of
+from gensim_tfw2v.model.choices import entropy_of
 from gensim_tfw2v.runtime.tensorflow import import_ahead
 
 logger = logging.getLogger(__name__)
 
 
-def quickly_counted(
-    model: Word2Vec, corpus_iterable: Any, corpus_file: str | None, progress_per: int, workers: int | None
-) -> RawVocabulary | None:
-    """Return the words of a corpus, counted faster than by gensim; None where gensim must count.
+@contextlib.contextmanager
+def set_quickly(keyed_vectors: KeyedVectors) -> Iterator[None]:
+    """Make ``set_vecattr`` of these keyed vectors faster for words that have room in the attribute's array.
 
-    Pruning by ``max_vocab_size`` depends on the order of the words, so gensim's loop must count them.
+    gensim allocates room and compares types for every word, which takes much of the time of building a vocabulary.
     """
-    found: RawVocabulary | None = None
-    if corpus_file is None:
-        if corpus_iterable is not None and not model.max_vocab_size:
-            options, is_trained_next = ReadingOptions.of(model), not model._is_constructed
-            found = model._reader.count_sentences(corpus_iterable, options, progress_per, is_trained_next)
-    elif is_encoded(corpus_file):
-        found = model._reader.count_encoded(corpus_file, model.max_vocab_size)
-    elif not model.max_vocab_size:
-        found = model._reader.count_file(corpus_file, ReadingOptions.of(model, workers))
-    return found
+    if type(keyed_vectors).set_vecattr is not KeyedVectors.set_vecattr:  # a subclass's own method stays
+        yield
+        return
+    carefully = keyed_vectors.set_vecattr
+    kinds: dict[str, type] = {}  # types of values that attributes have had so far
 
+    def set_vecattr(key: Any, attr: str, val: Any) -> None:
+        place = keyed_vectors.key_to_index.get(key)
+        if (
+            place is not None
+            and kinds.get(attr) is type(val)
+            and len(keyed_vectors.expandos[attr]) == len(keyed_vectors.index_to_key)
+        ):
+            keyed_vectors.expandos[attr][place] = val
+        else:
+            carefully(key, attr, val)
+            kinds[attr] = type(val)
 
-def sentences_for_gensim(
-    model: Word2Vec, corpus_iterable: Iterable[Sequence[Any]] | None, corpus_file: str | None
-) -> Iterable[Any] | None:
-    """Return the sentences of a corpus for gensim to count; None if there is no corpus."""
-    if corpus_file is not None:
-        return sentences_in(corpus_file, model.column)
-    if corpus_iterable is not None:
-        parts, draws_bar = in_parts(corpus_iterable, model.column), ReadingOptions.of(model).draws_bar
-        return shown_sentences(corpus_iterable if parts is None else parts, draws_bar)
-    return None
+    keyed_vectors.set_vecattr = set_vecattr
+    try:
+        yield
+    finally:
+        del keyed_vectors.set_vecattr
 
 
 @contextlib.contextmanager

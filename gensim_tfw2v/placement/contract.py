@@ -11,7 +11,7 @@ import numpy as np
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
-from gensim_tfw2v.corpus.passes import BEGINNING, PassPosition
+from gensim_tfw2v.corpus.positions import BEGINNING, PassPosition
 
 TABLES = ("inputs", "outputs", "nodes")
 

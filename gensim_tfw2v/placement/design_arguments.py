@@ -22,7 +22,6 @@ DESIGN_ARGUMENTS: tuple[Argument, ...] = (
             "raw words that all workers together train in a round",
             default="--batch-words for each worker if given; otherwise chosen by the corpus",
         ),
-        is_read_by_train=True,
         is_fixed_in_training=True,
         designs=("synchronous", "averaging"),
     ),
@@ -33,7 +32,6 @@ DESIGN_ARGUMENTS: tuple[Argument, ...] = (
         "How many slow workers a round may leave behind, where `distribution` has rounds; results then vary",
         rule=WholeNumber(0, is_int=True),
         flag=Flag(CLUSTER_FLAGS, "N", "slow workers that a round may leave behind"),
-        is_read_by_train=True,
         designs=("synchronous",),
     ),
     Argument(
@@ -44,7 +42,6 @@ DESIGN_ARGUMENTS: tuple[Argument, ...] = (
         "as many as the cluster has workers; 2 without a cluster",
         rule=WholeNumber(1, is_int=True, or_none=True),
         flag=Flag(CLUSTER_FLAGS, "N", "number of sub-models that train apart"),
-        is_read_by_train=True,
         is_fixed_in_training=True,
         designs=("partition",),
     ),
@@ -57,7 +54,6 @@ DESIGN_ARGUMENTS: tuple[Argument, ...] = (
         "shuffle",
         rule=Choice(SAMPLINGS),
         flag=Flag(CLUSTER_FLAGS, None, "which sentences a sub-model trains"),
-        is_read_by_train=True,
         is_fixed_in_training=True,
         designs=("partition",),
     ),
@@ -71,7 +67,6 @@ DESIGN_ARGUMENTS: tuple[Argument, ...] = (
         flag=Flag(
             CLUSTER_FLAGS, "R", "share of the sentences that a sub-model trains in an epoch", default="1 / --submodels"
         ),
-        is_read_by_train=True,
         is_fixed_in_training=True,
         designs=("partition",),
     ),
@@ -84,7 +79,6 @@ DESIGN_ARGUMENTS: tuple[Argument, ...] = (
         "alir",
         rule=Choice(METHODS),
         flag=Flag(CLUSTER_FLAGS, None, "how to merge the vectors of sub-models"),
-        is_read_by_train=True,
         is_fixed_in_training=True,
         designs=("partition",),
     ),
@@ -96,7 +90,6 @@ DESIGN_ARGUMENTS: tuple[Argument, ...] = (
         "10",
         rule=WholeNumber(1, is_int=True, or_none=True),
         flag=Flag(CLUSTER_FLAGS, "N", "steps that L-BFGS remembers"),
-        is_read_by_train=True,
         is_fixed_in_training=True,
         designs=("lbfgs",),
     ),
@@ -114,7 +107,6 @@ DESIGN_ARGUMENTS: tuple[Argument, ...] = (
             "let workers join and leave, with N at a time at most",
             default="the workers of --cluster train",
         ),
-        is_read_by_train=True,
         designs=("downpour", "synchronous"),
     ),
     Argument(
@@ -147,7 +139,6 @@ DESIGN_ARGUMENTS: tuple[Argument, ...] = (
             "blocks that a worker trains for one message",
             default="1, and more only for encoded corpora of very many blocks",
         ),
-        is_read_by_train=True,
         designs=("downpour",),
     ),
     Argument(

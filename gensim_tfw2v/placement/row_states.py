@@ -14,7 +14,7 @@ import numpy as np
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
-from gensim_tfw2v.corpus.passes import BEGINNING, PassPosition
+from gensim_tfw2v.corpus.positions import BEGINNING, PassPosition
 from gensim_tfw2v.placement.contract import ModelTables, Placement
 
 _NUMBERS_AT_ONCE = 2**22  # of a table that is read

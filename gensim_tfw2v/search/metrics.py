@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gensim_tfw2v.training.validation_metrics import LOSS, METRICS
+from gensim_tfw2v.training.early_stopping import LOSS, METRICS
 
 HALVES, SCORE = "halves", "score"
 NAMES = (*(name for name in METRICS if name != LOSS), HALVES, SCORE, LOSS)

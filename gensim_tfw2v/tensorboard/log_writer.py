@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace, TracebackType
 from typing import Any
@@ -13,20 +14,34 @@ import numpy as np
 import numpy.typing as npt
 
 from gensim_tfw2v.blocks.sampling import ids_by_count, word_counts
+from gensim_tfw2v.cluster.specification import Addresses
 from gensim_tfw2v.evaluation import score_vectors
 from gensim_tfw2v.placement.contract import ModelTables
+from gensim_tfw2v.steps.settings import StepSettings
 from gensim_tfw2v.tensorboard import curves, summaries
 from gensim_tfw2v.tensorboard.event_files import RunFiles, folder_of_run
 from gensim_tfw2v.tensorboard.options import TensorBoardLog
 from gensim_tfw2v.tensorboard.projector import write_tensors
 from gensim_tfw2v.tensorboard.traces import Trace
 from gensim_tfw2v.tensorboard.vector_metrics import Neighbours, NormGroups, choose_probes, percentages, tables_by_name
-from gensim_tfw2v.training.log import LoggedTraining
 from gensim_tfw2v.training.progress import EpochCounts, EpochPosition, EpochProgress
 
 # Metrics of the vectors within an epoch may take this share of the time.
 _SHARE_FOR_NORMS = 0.002
 _SHARE_FOR_SCORES = 0.005
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoggedTraining:
+    """The data of a training that a log can have before training begins."""
+
+    settings: StepSettings  # of the steps whose graph is shown
+    tables: Callable[[], ModelTables]  # returns a copy of the current tables, also during training
+    addresses: Addresses | None  # of the cluster's tasks by job; None: this process trains
+    folder: str | None = None  # of the log, if the training is resumed
+    begun: Sequence[EpochPosition] = ()  # how far the epochs of a resumed training have come
+    can_be_resumed: bool = False  # the training can be resumed if it ends early, and its log with it
+    validation: Sequence[str] = ()  # the metrics that are measured after each epoch
 
 
 class LogWriter:

@@ -10,9 +10,8 @@ from typing import Any
 from gensim_tfw2v.cluster.specification import JOBS
 from gensim_tfw2v.evaluation.scoring import check_analogies, check_pairs
 from gensim_tfw2v.tensorboard.event_files import check_logdir
-from gensim_tfw2v.tensorboard.log_writer import LogWriter
+from gensim_tfw2v.tensorboard.log_writer import LoggedTraining, LogWriter
 from gensim_tfw2v.tensorboard.options import TensorBoardLog
-from gensim_tfw2v.training.log import LoggedTraining
 
 # The settings that are compared most come first: the table of the HParams tab shows five.
 HYPERPARAMETERS = (

@@ -1,10 +1,13 @@
-"""When a checkpoint is due."""
+"""When a checkpoint is due, and when a copy of vectors that may be lost is worth its time."""
 
 from __future__ import annotations
 
 import time
 
 from gensim_tfw2v.arguments.rules import words_in
+
+_LEAST_SECONDS = 30.0  # of training that a loss of vectors may cost, besides an epoch
+_COPIES = 20  # or as long as so many copies take, so that they take a twentieth of the time
 
 
 class Cadence:
@@ -56,3 +59,21 @@ class Cadence:
     def _now(self) -> float:
         """Return words or seconds, whichever the interval is given in."""
         return self._words if self._counts_words else time.monotonic()
+
+
+class BackupCadence:
+    """Decides when a copy of vectors that may be lost is due, from how long the last one took."""
+
+    def __init__(self) -> None:
+        self._copied = time.monotonic()  # when the model had the current vectors
+        self._seconds = 0.0  # that the last copy took
+
+    def record(self, copy_began: float | None = None) -> None:
+        """Record that the model has the current vectors now, from a copy that began then on the monotonic clock."""
+        self._copied = time.monotonic()
+        if copy_began is not None:
+            self._seconds = self._copied - copy_began
+
+    def is_due(self) -> bool:
+        """Return whether a copy is due."""
+        return time.monotonic() - self._copied >= max(_LEAST_SECONDS, _COPIES * self._seconds)

@@ -3,19 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
-
-
-class EpochCallback(Protocol):
-    """The methods of gensim's callbacks."""
-
-    def on_epoch_begin(self, model: Any) -> object:
-        """Receive the model before an epoch."""
-        ...
-
-    def on_epoch_end(self, model: Any) -> object:
-        """Receive the model after an epoch."""
-        ...
+from typing import Any
 
 
 class EpochCallbacks:
@@ -23,10 +11,6 @@ class EpochCallbacks:
 
     Parameters
     ----------
-    model : object
-        The model that callbacks receive.
-    callbacks : sequence of EpochCallback
-        gensim's callbacks.
     ended : int
         Number of epochs at whose end callbacks have been called.
     record : callable, optional
@@ -35,11 +19,7 @@ class EpochCallbacks:
     """
 
     def __init__(
-        self,
-        model: object,
-        callbacks: Sequence[EpochCallback],
-        ended: int = 0,
-        record: Callable[[int], None] | None = None,
+        self, model: object, callbacks: Sequence[Any], ended: int = 0, record: Callable[[int], None] | None = None
     ) -> None:
         self._model, self._callbacks, self._record = model, callbacks, record
         self._begun = 0

@@ -6,7 +6,7 @@ import contextlib
 import logging
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from typing import Any, TypeVar
 
 from gensim_tfw2v.training.progress import EpochPosition, EpochProgress
@@ -41,18 +41,51 @@ def is_notebook() -> bool:
     return shell is not None and "IPKernelApp" in shell.config
 
 
+class _DrawnBar:
+    def __init__(self, label: str, total: float | None, layout: str) -> None:
+        self._bar = _bar(label, total, layout)
+
+    def _set(self, number: float, note: str) -> None:
+        self._bar.set_postfix_str(note, refresh=False)
+        self._bar.update(number - self._bar.n)
+
+    def close(self) -> None:
+        """Draw the bar's state, and end its line."""
+        self._bar.close()
+
+
+class FractionBar(_DrawnBar):
+    """Draws how much of a task is done."""
+
+    def __init__(self, label: str) -> None:
+        super().__init__(label, 1.0, "{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}")
+
+    def __call__(self, fraction: float, note: str = "") -> None:
+        self._set(min(fraction, 1.0), note)
+
+
+class ScanBar(_DrawnBar):
+    """Draws how many words the vocabulary scan has read. The size of the corpus is not known yet."""
+
+    def __init__(self) -> None:
+        super().__init__("vocabulary", None, "{desc} {n:,.0f} words [{elapsed}{postfix}]")
+
+    def __call__(self, words: int, distinct: int, sentences: int) -> None:
+        self._set(words, f"{distinct:,} distinct, {sentences:,} sentences")
+
+
 class TrainingBar:
     """Draws a bar for each epoch, with words per second, loss, learning rate and the time left."""
 
     def __init__(self) -> None:
-        self._bar: Any = None
+        self._bar: FractionBar | None = None
         self._measured: Mapping[str, float] = {}  # what validation measured last within the epoch
 
     def continue_from(self, positions: Sequence[EpochPosition]) -> None:
         self.close()  # it may be another epoch's bar
 
     def advance(self, progress: EpochProgress) -> None:
-        self._set(progress, min(progress.fraction, 1.0))
+        self._set(progress, progress.fraction)
 
     def end_epoch(self, progress: EpochProgress) -> None:
         self._set(progress, 1.0)
@@ -60,13 +93,10 @@ class TrainingBar:
 
     def _set(self, progress: EpochProgress, fraction: float) -> None:
         if self._bar is None:
-            layout = "{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
-            self._bar = _bar(f"epoch {progress.epoch + 1}/{progress.epochs}", 1.0, layout)
-            self._measured = {}
+            self._bar, self._measured = FractionBar(f"epoch {progress.epoch + 1}/{progress.epochs}"), {}
         if progress.points:
             self._measured = progress.points[-1].values
-        self._bar.set_postfix_str(_numbers_of(progress, progress.validation or self._measured), refresh=False)
-        self._bar.update(fraction - self._bar.n)
+        self._bar(fraction, _numbers_of(progress, progress.validation or self._measured))
 
     def close(self) -> None:
         """Draw the state of the current bar, and end its line."""
@@ -107,33 +137,16 @@ class TrainingLog:
 
 
 def _named(values: Mapping[str, float]) -> str:
-    """Return values with their names as a text."""
     return ", ".join(f"{name} {value:.4f}" for name, value in values.items())
 
 
 def _numbers_of(progress: EpochProgress, validation: Mapping[str, float]) -> str:
-    """Return an epoch's speed, losses and learning rate as a text, as far as they are known."""
     counts = progress.counts
     if not counts.raw_words:
         return "no block trained yet"
     loss = f"loss {counts.mean_loss:.4f}, " if counts.measured_pairs else ""
     loss += "".join(f"validation {name} {value:.4f}, " for name, value in validation.items())
     return f"{counts.words_per_second:,.0f} words/s, {loss}alpha {progress.learning_rate:.5f}"
-
-
-class ScanBar:
-    """Draws how many words the vocabulary scan has read. The size of the corpus is not known yet."""
-
-    def __init__(self) -> None:
-        self._bar = _bar("vocabulary", None, "{desc} {n:,.0f} words [{elapsed}{postfix}]")
-
-    def __call__(self, words: int, distinct: int, sentences: int) -> None:
-        self._bar.set_postfix_str(f"{distinct:,} distinct, {sentences:,} sentences", refresh=False)
-        self._bar.update(words - self._bar.n)
-
-    def close(self) -> None:
-        """Draw the bar's state, and end its line."""
-        self._bar.close()
 
 
 class ScanLog:
@@ -168,25 +181,11 @@ def _log_scan(words: int, distinct: int, sentences: int) -> None:
     logger.info("PROGRESS: at sentence #%i, processed %i words, keeping %i word types", sentences, words, distinct)
 
 
-class FractionBar:
-    """Draws how much of a task is done."""
-
-    def __init__(self, label: str) -> None:
-        self._bar = _bar(label, 1.0, "{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}")
-
-    def __call__(self, fraction: float, note: str = "") -> None:
-        self._bar.set_postfix_str(note, refresh=False)
-        self._bar.update(min(fraction, 1.0) - self._bar.n)
-
-    def close(self) -> None:
-        """Draw the bar's state, and end its line."""
-        self._bar.close()
-
-
 def counted_sentences(sentences: Iterable[_Item]) -> Iterator[_Item]:
     """Yield `sentences`, and draw how many have been read."""
     layout = "{desc} {n_fmt}/{total_fmt} sentences [{elapsed}<{remaining}]"
-    with contextlib.closing(_bar("vocabulary", _length(sentences), layout)) as bar:
+    length = len(sentences) if isinstance(sentences, Sized) else None
+    with contextlib.closing(_bar("vocabulary", length, layout)) as bar:
         for number, sentence in enumerate(sentences, start=1):
             if number % 1000 == 0:
                 bar.update(number - bar.n)
@@ -205,10 +204,6 @@ def shown_while(text: str, is_wanted: bool) -> Iterator[None]:
         yield
     finally:
         line.close()
-
-
-def _length(sentences: Any) -> int | None:
-    return len(sentences) if hasattr(sentences, "__len__") else None
 
 
 def _bar(label: str, total: float | None, layout: str, stays: bool = True) -> Any:

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.arrays import BoolArray
-from gensim_tfw2v.blocks.chunk_task import BatchMetrics, ChunkTask, TrainedChunk, learning_rates
+from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk, learning_rates
 
 
 @dataclass(frozen=True)
@@ -67,14 +66,9 @@ class DivergenceError(RuntimeError):
 
 def check_finite(epoch: int, block: int, task: ChunkTask, trained: TrainedChunk) -> None:
     """Raise DivergenceError if steps of a trained chunk were refused."""
-    refused = np.flatnonzero(had_refused_steps(trained.batches))
+    # The operations mark batches of which they refused some steps by numbers that are not finite.
+    refused = np.flatnonzero(~np.isfinite(trained.batches.losses + trained.batches.touched_rows))
     if refused.size:
         batch = int(refused[0])
         rate = float(learning_rates(task, len(trained.pairs))[batch])
         raise DivergenceError(Divergence(epoch, block, batch, rate, trained.most_moved))
-
-
-def had_refused_steps(batches: BatchMetrics) -> BoolArray:
-    """Return for each batch whether the operations refused some of its steps."""
-    refused: BoolArray = ~np.isfinite(batches.losses + batches.touched_rows)
-    return refused

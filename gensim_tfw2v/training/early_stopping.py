@@ -1,4 +1,4 @@
-"""When a training ends early: the rule, and which epoch is the best."""
+"""When a training ends early: what is measured, which epoch is the best, and the rule."""
 
 from __future__ import annotations
 
@@ -7,6 +7,15 @@ import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+RANKS = 10  # length of the list of words that a model expects
+LOSS, HITS, NDCG = "loss", f"hits@{RANKS}", f"ndcg@{RANKS}"
+METRICS = (LOSS, HITS, NDCG)
+
+
+def to_lower(metric: str, values: Sequence[float]) -> list[float]:
+    """Return the values of a metric as numbers that are lower where the metric is better."""
+    return list(values) if metric == LOSS else [-value for value in values]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from queue import SimpleQueue
 
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
-from gensim_tfw2v.corpus.passes import PassPosition, PlacedChunk
+from gensim_tfw2v.corpus.passes import PlacedChunk
+from gensim_tfw2v.corpus.positions import PassPosition
 from gensim_tfw2v.corpus.read_ahead import ChunkReader
 from gensim_tfw2v.corpus.sources import Chunk
 from gensim_tfw2v.placement.contract import Placement
@@ -42,10 +43,7 @@ class Epoch:
     A thread that needs both locks takes `_take_lock` first.
     """
 
-    def __init__(
-        self, plan: EpochPlan, reader: ChunkReader, placement: Placement, begin: EpochPosition | None = None
-    ) -> None:
-        begin = begin or EpochPosition(plan.epoch)
+    def __init__(self, plan: EpochPlan, reader: ChunkReader, placement: Placement, begin: EpochPosition) -> None:
         self.plan, self.reader, self.placement = plan, reader, placement
         self.workers = placement.concurrency  # those still training it
         self.is_finished = False  # every chunk is trained
@@ -61,7 +59,7 @@ class Epoch:
 
     def work(self, after_chunk: Callable[[Chunk], None]) -> None:
         """Train chunks until none is left or the epoch is stopped."""
-        while (task := self._await_task()) is not None:
+        while (task := self._next_task()) is not None:
             chunk = task[0]
             self._train(*task)
             after_chunk(chunk)
@@ -82,19 +80,15 @@ class Epoch:
         self.reader.stop()
         self.ended.put(None)
 
-    def _await_task(self) -> tuple[Chunk, float, float] | None:
-        """Return the next task, and add the time waited for it to the counts."""
+    def _next_task(self) -> tuple[Chunk, float, float] | None:
+        """Return the next chunk with the learning rates at its beginning and end."""
         began = time.perf_counter()
-        task = self._next_task()
+        with self._take_lock:
+            placed = self.reader.take()  # may take long; progress() can use the other lock meanwhile
+            task = None if placed is None else (placed.chunk, *self._begin(placed))
         with self._lock:
             self.counts.seconds_waiting += time.perf_counter() - began
         return task
-
-    def _next_task(self) -> tuple[Chunk, float, float] | None:
-        """Return the next chunk with the learning rates at its beginning and end."""
-        with self._take_lock:
-            placed = self.reader.take()  # may take long; progress() can use the other lock meanwhile
-            return None if placed is None else (placed.chunk, *self._begin(placed))
 
     def _begin(self, placed: PlacedChunk) -> tuple[float, float]:
         """Count a chunk as taken, and return the learning rates at its beginning and end."""

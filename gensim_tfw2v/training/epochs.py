@@ -15,8 +15,8 @@ from gensim_tfw2v.corpus.read_ahead import ChunkReader
 from gensim_tfw2v.corpus.sources import Chunk, Source
 from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.training.epoch import Epoch, EpochPlan
-from gensim_tfw2v.training.measuring import Measuring
 from gensim_tfw2v.training.progress import ChunkObserver, EpochCounts, EpochPosition, ProgressObserver
+from gensim_tfw2v.training.validation import Validation
 
 _SECONDS_BETWEEN_REPORTS = 0.2
 
@@ -35,7 +35,7 @@ class _Epochs:
         placement: Placement,
         begun: Mapping[int, EpochPosition],
         checkpointer: ChunkObserver | None,
-        measuring: Measuring | None,
+        validation: Validation,
     ) -> None:
         self._plans = iter(plans)
         self._source = source
@@ -43,7 +43,7 @@ class _Epochs:
         self._begun_before = begun
         self._has_checksums = checkpointer is not None
         # What is measured at the end of a chunk is in the checkpoint that is written then.
-        self._chunk_observers = [each for each in (measuring, checkpointer) if each is not None]
+        self._chunk_observers = [each for each in (validation, checkpointer) if each is not None]
         self._lock = threading.Lock()  # guards the next five
         self._begun: list[Epoch] = []
         self._latest: deque[Epoch] = deque(maxlen=tuning.MOST_EPOCHS_AT_ONCE)  # all epochs that workers train
@@ -55,7 +55,6 @@ class _Epochs:
         self.begun: SimpleQueue[Epoch | None] = SimpleQueue()  # None: no further epoch begins
 
     def work(self, worker: int) -> None:
-        """Train every epoch in turn, as worker number `worker`."""
         try:
             while (epoch := self._inboxes[worker].get()) is not None:
                 epoch.work(self._after_chunk)
@@ -83,7 +82,6 @@ class _Epochs:
             self._begin_if_due()
 
     def permit_another(self) -> None:
-        """Let one more epoch begin."""
         with self._lock:
             self._permitted += 1
             self._begin_if_due()
@@ -108,7 +106,6 @@ class _Epochs:
             queue.put(epoch)
 
     def stop(self) -> None:
-        """Hand out no further chunk and begin no further epoch."""
         with self._lock:
             self._is_stopped = True
         for queue in (*self._inboxes, self.begun):
@@ -117,12 +114,10 @@ class _Epochs:
             epoch.stop()
 
     def close(self) -> None:
-        """Wait until every corpus is closed."""
         for epoch in self._latest:
             epoch.reader.join()
 
     def raise_failure(self) -> None:
-        """Raise the error that stopped the workers, if there was one."""
         if self._failure is not None:
             raise self._failure
 
@@ -134,7 +129,7 @@ def train_epochs(
     observers: Sequence[ProgressObserver],
     begun: Mapping[int, EpochPosition] | None = None,
     checkpointer: ChunkObserver | None = None,
-    measuring: Measuring | None = None,
+    validation: Validation | None = None,
 ) -> Generator[tuple[EpochPlan, EpochCounts], None, None]:
     """Yield each epoch's plan and counts once its chunks are trained; workers may train the next epoch meanwhile.
 
@@ -148,11 +143,12 @@ def train_epochs(
         How far an earlier training has come in the epochs that it began, by their numbers.
     checkpointer : ChunkObserver, optional
         Receives every trained chunk. The positions that it is given have checksums of the corpus.
-    measuring : Measuring, optional
+    validation : Validation, optional
         Measures after each chunk, before the checkpointer receives it, and once the chunks of an epoch are trained. If
         there is only one epoch, no chunk is trained meanwhile.
     """
-    epochs = _Epochs(plans, source, placement, begun or {}, checkpointer, measuring)
+    validation = validation or Validation()
+    epochs = _Epochs(plans, source, placement, begun or {}, checkpointer, validation)
     threads = [
         threading.Thread(target=epochs.work, args=(worker,), name=f"tfw2v-worker-{worker}")
         for worker in range(placement.concurrency)
@@ -164,11 +160,11 @@ def train_epochs(
             thread.start()
         began = time.perf_counter()
         while (epoch := epochs.begun.get()) is not None:
-            _report_until_ended(epoch, began, observers, measuring)
+            _report_until_ended(epoch, began, observers, validation)
             if not epoch.is_finished:
                 break
             began += epoch.counts.seconds - epoch.seconds_before
-            measured = {} if measuring is None else measuring.after_epoch(epoch.plan.epoch)
+            measured = validation.measure(epoch.plan.epoch)
             for observer in observers:
                 observer.end_epoch(replace(epoch.progress(), validation=measured))
             yield epoch.plan, epoch.counts
@@ -183,7 +179,7 @@ def train_epochs(
 
 
 def _report_until_ended(
-    epoch: Epoch, began: float, observers: Sequence[ProgressObserver], measuring: Measuring | None
+    epoch: Epoch, began: float, observers: Sequence[ProgressObserver], validation: Validation
 ) -> None:
     """Report the progress of an epoch that began at this time to all observers, until it is finished or stopped."""
     has_ended = False
@@ -192,6 +188,6 @@ def _report_until_ended(
             epoch.ended.get(timeout=_SECONDS_BETWEEN_REPORTS)
             has_ended = True
         epoch.set_seconds(time.perf_counter() - began)
-        progress = replace(epoch.progress(), points=() if measuring is None else measuring.new_points())
+        progress = replace(epoch.progress(), points=validation.new_points())
         for observer in observers:
             observer.advance(progress)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from gensim_tfw2v.corpus.passes import BEGINNING, PassPosition
+from gensim_tfw2v.corpus.positions import BEGINNING, PassPosition
 
 
 @dataclass
@@ -41,9 +41,6 @@ class EpochCounts:
         for name, value in vars(other).items():
             setattr(self, name, getattr(self, name) + value)
         return self
-
-    def __add__(self, other: EpochCounts) -> EpochCounts:
-        return EpochCounts(**{name: value + getattr(other, name) for name, value in vars(self).items()})
 
     def since(self, before: EpochCounts) -> EpochCounts:
         """Return what was counted after `before`, an earlier state of these counts."""

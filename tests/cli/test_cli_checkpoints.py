@@ -21,7 +21,7 @@ from support.contract import two_topics
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.checkpoints.folder import CheckpointFolder
 from gensim_tfw2v.cli import main as cli
-from gensim_tfw2v.training.checkpointing import Checkpointer
+from gensim_tfw2v.model.checkpointing import Checkpointer
 
 SETTINGS = ["--min-count", "1", "--vector-size", "8", "--workers", "1", "--batch-words", "2000", "--quiet"]
 
@@ -29,7 +29,7 @@ SETTINGS = ["--min-count", "1", "--vector-size", "8", "--workers", "1", "--batch
 KILLED = """
 import os, signal, sys
 from gensim_tfw2v.cli.main import main
-from gensim_tfw2v.training.checkpointing import Checkpointer
+from gensim_tfw2v.model.checkpointing import Checkpointer
 
 after_chunk, chunks = Checkpointer.after_chunk, iter(range(100))
 

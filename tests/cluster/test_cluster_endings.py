@@ -76,7 +76,7 @@ def test_tables_of_a_coordinator_killed_after_its_last_checkpoint_are_freed_when
     script = f"""
 import os
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.training.table_sync import TableSync
+from gensim_tfw2v.model.table_sync import TableSync
 TableSync.pull = lambda _: os.kill(os.getpid(), 9)
 arguments = {SMALL | {"cluster": cluster.addresses, "distribution": distribution}!r}
 TFWord2Vec({SENTENCES!r}, **arguments, checkpoint_dir={str(tmp_path)!r})

@@ -12,8 +12,9 @@ from support.contract import assert_equal_models
 
 from gensim_tfw2v import TFWord2Vec, tuning
 from gensim_tfw2v.blocks.batches import Windows
-from gensim_tfw2v.model.training_plan import choices_for, placement_for
-from gensim_tfw2v.training.choices import TrainingChoices
+from gensim_tfw2v.model.choices import choices_for
+from gensim_tfw2v.model.training_plan import placement_for
+from gensim_tfw2v.training.state import TrainingChoices
 
 WORDS = 12_000
 

@@ -9,7 +9,7 @@ import pytest
 from gensim.models import KeyedVectors, Word2Vec
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.model.fast_vecattr import set_quickly
+from gensim_tfw2v.model.vocabulary import set_quickly
 
 SENTENCES = [["a", "b", "a", "c"], ["b", "a", 7, "d", "d"]]
 

@@ -22,10 +22,10 @@ from gensim_tfw2v.cluster import connection
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster
+from gensim_tfw2v.model import recovery
+from gensim_tfw2v.model.loop import TrainingLoop
 from gensim_tfw2v.placement.downpour.placement import DownpourPlacement
 from gensim_tfw2v.placement.remote.tables import RemoteTables
-from gensim_tfw2v.training import recovery
-from gensim_tfw2v.training.loop import TrainingLoop
 
 
 class Harmed:

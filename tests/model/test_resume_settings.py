@@ -14,8 +14,8 @@ from support.stopping import StopError, stop
 
 from gensim_tfw2v import TFWord2Vec, encode_corpus
 from gensim_tfw2v.checkpoints.folder import CheckpointFolder
+from gensim_tfw2v.model.checkpointing import Checkpointer
 from gensim_tfw2v.model.resuming import MAY_CHANGE
-from gensim_tfw2v.training.checkpointing import Checkpointer
 
 
 def stop_at_block(number: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -167,7 +167,7 @@ def test_vectors_with_a_share_held_out_are_those_of_the_other_sentences() -> Non
     held_out = TFWord2Vec(OTHERS, validation=0.2, **SETTINGS | {"epochs": 2})
     model = TFWord2Vec(**SETTINGS | {"epochs": 2})
     model.build_vocab(OTHERS)
-    from gensim_tfw2v.model.training_plan import entropy_of
+    from gensim_tfw2v.model.choices import entropy_of
     from gensim_tfw2v.model.validation import hold_out_for
 
     hold_out = hold_out_for(0.2, entropy_of(model))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -97,10 +97,10 @@ def test_an_interrupt_while_the_loss_is_measured_is_made_up_for(
 ) -> None:
     measure = Validation.measure
 
-    def measure_or_stop(self: Validation, sync: Any, epoch: int) -> float:
+    def measure_or_stop(self: Validation, epoch: int) -> Mapping[str, float]:
         if epoch == len(uninterrupted.validation_losses) - PATIENCE - 1:
             raise StopError
-        return measure(self, sync, epoch)
+        return measure(self, epoch)
 
     with monkeypatch.context() as patched, pytest.raises(StopError):
         patched.setattr(Validation, "measure", measure_or_stop)

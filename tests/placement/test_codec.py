@@ -21,7 +21,8 @@ from gensim_tfw2v.blocks.sampling import NegativeSampler
 from gensim_tfw2v.cluster.errors import TaskError
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shards import ShardReader, Span
-from gensim_tfw2v.model.training_plan import choices_for, placement_for, plan_for
+from gensim_tfw2v.model.choices import block_maker, choices_for
+from gensim_tfw2v.model.training_plan import placement_for
 from gensim_tfw2v.placement.block_size import choose_negative_pool
 from gensim_tfw2v.placement.server_rows.staging import STAGED_BLOCK, stage
 from gensim_tfw2v.placement.tasks.assignment import Assignment
@@ -207,10 +208,10 @@ def test_a_model_with_numbers_of_other_types_goes_to_workers(settings: dict[str,
     total_words = np.int64(model.corpus_total_words)
     model.train(SENTENCES, total_examples=150, total_words=total_words, epochs=1, start_alpha=np.float32(0.02))
     choice = placement_for(model, None, total_words)
-    plan = plan_for(model, choice, choices_for(model, choice, 150, total_words))
-    assert type(plan.choice.block_words) is int
-    maker = replace(plan.maker, negative_pool=choose_negative_pool(plan.choice.block_words))
-    sent = WorkerModel(plan.settings, maker, len(model.wv), 0, np.ones(1))
+    choices = choices_for(model, choice, 150, total_words)
+    assert type(choice.block_words) is int
+    maker = replace(block_maker(model, choices), negative_pool=choose_negative_pool(choice.block_words))
+    sent = WorkerModel(choices.settings, maker, len(model.wv), 0, np.ones(1))
     arrived = decode(WorkerModel, encode(sent))
     assert (arrived.settings, arrived.maker.shape) == (sent.settings, sent.maker.shape)
 

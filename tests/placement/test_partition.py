@@ -25,7 +25,7 @@ from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
 from gensim_tfw2v.blocks.huffman import build_huffman_tree
 from gensim_tfw2v.blocks.sampling import NegativeSampler
 from gensim_tfw2v.cluster.connection import connect
-from gensim_tfw2v.corpus.passes import PassPosition
+from gensim_tfw2v.corpus.positions import PassPosition
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shards import EncodedCorpus, Span
 from gensim_tfw2v.placement.contract import ModelTables

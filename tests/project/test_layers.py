@@ -156,7 +156,7 @@ def test_only_the_model_and_what_is_built_on_it_know_gensim() -> None:
 
 
 def test_below_the_model_nothing_names_what_gensims_models_have() -> None:
-    """Training and the log know a model by interfaces, and merging and files know its vectors."""
+    """Training knows no model, and the log, merging and files know its vectors."""
     names = {"wv", "syn1", "syn1neg", "cum_table", "train_count", "epoch_losses", "training_report"}
     naming = {
         name

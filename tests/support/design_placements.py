@@ -11,11 +11,11 @@ import numpy as np
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.blocks.chunk_task import ChunkTask
 from gensim_tfw2v.corpus.sentences import Sentences
-from gensim_tfw2v.model.training_plan import choices_for, placement_for, plan_for
+from gensim_tfw2v.model.choices import block_maker, choices_for
+from gensim_tfw2v.model.training_plan import make_placement, placement_for
 from gensim_tfw2v.placement.contract import ModelTables, Placement
 from gensim_tfw2v.placement.design_arguments import DESIGN_ARGUMENTS
 from gensim_tfw2v.placement.designs import DESIGNS
-from gensim_tfw2v.placement.row_states import with_states
 from support.design_promises import DesignPromises
 from support.design_trainings import SENTENCES, WORDS, place_of, untrained
 
@@ -72,10 +72,8 @@ def placed(design: DesignPromises) -> Iterator[PlacedTables]:
     with design.registered():
         model = untrained(design)
         choice = placement_for(model, place_of(design), WORDS)
-        plan = plan_for(model, choice, choices_for(model, choice, len(SENTENCES), WORDS))
-        placement = choice.make(plan.settings, plan.maker)
-        if plan.settings.have_states:
-            placement = with_states(placement)
+        choices = choices_for(model, choice, len(SENTENCES), WORDS)
+        placement = make_placement(choice, choices.settings, block_maker(model, choices))
         try:
             yield PlacedTables(placement, model)
         finally:

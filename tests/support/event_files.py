@@ -10,8 +10,7 @@ from tensorboard.plugins.hparams import metadata
 
 from gensim_tfw2v import TensorBoardLog, TFWord2Vec
 from gensim_tfw2v.placement.contract import ModelTables
-from gensim_tfw2v.tensorboard.log_writer import LogWriter
-from gensim_tfw2v.training.log import LoggedTraining
+from gensim_tfw2v.tensorboard.log_writer import LoggedTraining, LogWriter
 from gensim_tfw2v.training.progress import EpochCounts, EpochProgress
 from support.contract import SENTENCES
 

@@ -16,9 +16,9 @@ from tensorboard.plugins.hparams import metadata
 
 from gensim_tfw2v import TensorBoardLog, TFWord2Vec
 from gensim_tfw2v.checkpoints.folder import CheckpointFolder
+from gensim_tfw2v.model.checkpointing import Checkpointer
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.tensorboard.event_files import RunFiles
-from gensim_tfw2v.training.checkpointing import Checkpointer
 from gensim_tfw2v.training.state import state_in
 
 

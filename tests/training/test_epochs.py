@@ -13,7 +13,7 @@ from support.no_sentences import NO_SENTENCES
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.chunk_task import NOTHING_TRAINED, ChunkTask, TrainedChunk
 from gensim_tfw2v.corpus.chunks import Chunk
-from gensim_tfw2v.corpus.passes import BEGINNING, PassPosition
+from gensim_tfw2v.corpus.positions import BEGINNING, PassPosition
 from gensim_tfw2v.corpus.sources import Source
 from gensim_tfw2v.placement.contract import ModelTables, Placement
 from gensim_tfw2v.training.epoch import EpochPlan

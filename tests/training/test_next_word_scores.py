@@ -9,8 +9,8 @@ from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.next_words import NextWords, next_words
 from gensim_tfw2v.corpus.sentences import Sentences
-from gensim_tfw2v.training import next_word_scores
-from gensim_tfw2v.training.next_word_scores import NextWordScores
+from gensim_tfw2v.training import measures
+from gensim_tfw2v.training.measures import NextWordScores
 
 WORDS, SIZE, WINDOW = 50, 6, 3
 RANDOM = np.random.default_rng(4)
@@ -33,7 +33,7 @@ def rank_of(sentence: list[int]) -> int:
 
 @pytest.mark.parametrize("numbers", [1, 2000, 2**20])
 def test_scores_are_those_of_a_slow_ranking(numbers: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(next_word_scores, "NUMBERS_AT_ONCE", numbers)
+    monkeypatch.setattr(measures, "NUMBERS_AT_ONCE", numbers)
     ranks = [rank_of(sentence) for sentence in SENTENCES if len(sentence) > 1]
     scores = NextWordScores(next_words(IDS, WINDOW, WORDS, (1,)), WORDS, SIZE)
     assert len(scores) == len(ranks)

@@ -13,8 +13,8 @@ from gensim_tfw2v.blocks.huffman import build_huffman_tree
 from gensim_tfw2v.blocks.sampling import NegativeSampler, cumulative_table
 from gensim_tfw2v.blocks.validation_pairs import PairSettings, ValidationPairs, validation_pairs
 from gensim_tfw2v.corpus.sentences import Sentences
-from gensim_tfw2v.training import needed_rows
-from gensim_tfw2v.training.validation_loss import ValidationLoss
+from gensim_tfw2v.training import measures
+from gensim_tfw2v.training.measures import ValidationLoss
 
 WORDS, SIZE, WINDOW, NEGATIVE = 40, 6, 3, 4
 RANDOM = np.random.default_rng(4)
@@ -72,7 +72,7 @@ def test_the_loss_does_not_depend_on_the_parts_in_which_it_is_computed(
 ) -> None:
     loss = ValidationLoss(pairs_for(skip_gram, "both"), SIZE, mean_context=True)
     whole = loss.mean_loss(read)
-    monkeypatch.setattr(needed_rows, "NUMBERS_AT_ONCE", numbers)
+    monkeypatch.setattr(measures, "NUMBERS_AT_ONCE", numbers)
     most_rows = 0
 
     def read_few(table: str, first: int, end: int) -> Any:

@@ -30,7 +30,7 @@ from support.former_corpus import FORMER_HEADER_BYTES, write_former
 from gensim_tfw2v import TensorBoardLog, TFWord2Vec, encode_corpus, load_vectors_safely
 from gensim_tfw2v.checkpoints.folder import CheckpointFolder
 from gensim_tfw2v.corpus.shard_file import HEADER_BYTES
-from gensim_tfw2v.training.checkpointing import Checkpointer
+from gensim_tfw2v.model.checkpointing import Checkpointer
 
 SHARD = "shard-00000.ids"
 MAIN_TEMPORARY = tempfile.gettempdir()  # `scratch` sets another one for each test

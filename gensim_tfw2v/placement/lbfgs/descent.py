@@ -13,7 +13,7 @@ import numpy as np
 
 from gensim_tfw2v.arrays import Float64Array
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics, ChunkTask, TrainedChunk
-from gensim_tfw2v.corpus.passes import BEGINNING, PassPosition
+from gensim_tfw2v.corpus.positions import BEGINNING, PassPosition
 from gensim_tfw2v.placement.contract import ModelTables, Placement
 from gensim_tfw2v.placement.lbfgs.minimizer import Minimizer
 from gensim_tfw2v.placement.lbfgs.vector_space import VectorSpace

@@ -14,7 +14,7 @@ from gensim_tfw2v.blocks.chunk_parts import together
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError
-from gensim_tfw2v.corpus.passes import BEGINNING, PassPosition
+from gensim_tfw2v.corpus.positions import BEGINNING, PassPosition
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.calls.member import Member
 from gensim_tfw2v.placement.calls.own_tables import OwnTablesCalls

@@ -10,16 +10,18 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from gensim.models import Word2Vec
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.checkpoints.arrays import ArrayToWrite, rows_of_a_piece
 from gensim_tfw2v.checkpoints.folder import CheckpointFolder
 from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.model.checkpoint_content import attributes_of, vocabulary_arrays
+from gensim_tfw2v.model.tables import tables_of
 from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.training.cadence import Cadence
 from gensim_tfw2v.training.progress import EpochPosition
 from gensim_tfw2v.training.state import TrainingState
-from gensim_tfw2v.training.trained_model import TrainedModel
 
 logger = logging.getLogger(__name__)
 
@@ -37,10 +39,6 @@ class Checkpointer:
 
     Parameters
     ----------
-    folder : CheckpointFolder
-        Where to write.
-    model : TrainedModel
-        The model that is trained.
     every : float or str
         Seconds, or words as in "5e6 words", after which a checkpoint is due.
     state : callable
@@ -52,7 +50,7 @@ class Checkpointer:
     def __init__(
         self,
         folder: CheckpointFolder,
-        model: TrainedModel,
+        model: Word2Vec,
         every: float | str,
         state: Callable[[list[EpochPosition]], TrainingState],
         kept_arrays: Callable[[], Mapping[str, Float32Array]] = dict,
@@ -60,7 +58,7 @@ class Checkpointer:
         self.folder = folder
         self._model, self._state, self._kept_arrays = model, state, kept_arrays
         self._cadence = Cadence(every)
-        self._vocabulary = model.vocabulary_arrays()
+        self._vocabulary = vocabulary_arrays(model)
         self._placement: Placement | None = None
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._positions: Callable[[], list[EpochPosition]] | None = None  # of the latest chunk
@@ -112,8 +110,7 @@ class Checkpointer:
         return {"written": self._written, "seconds_paused": self._seconds_paused}
 
     def _content(self, positions: list[EpochPosition]) -> dict[str, Any]:
-        """Return the content of a checkpoint's manifest about the model and its training."""
-        return {**self._model.attributes(), "training": self._state(positions).to_json()}
+        return {**attributes_of(self._model), "training": self._state(positions).to_json()}
 
     def _tables_in_training(self, placement: Placement) -> dict[str, ArrayToWrite]:
         """Return the tables without which training cannot be resumed."""
@@ -121,19 +118,18 @@ class Checkpointer:
         own = placement.own_tables()
         if not own:
             return read(placement, {**self._shapes, **placement.row_states()})
-        loaded = self._model.tables().present()
+        loaded = tables_of(self._model).present()
         return {
             **{name: ArrayToWrite.of(loaded[name][: shape[0]].copy()) for name, shape in self._shapes.items()},
             **read(placement, own),
         }
 
     def _kept(self) -> dict[str, ArrayToWrite]:
-        """Return the arrays besides the tables, as they are now."""
         return {name: ArrayToWrite.of(array) for name, array in self._kept_arrays().items()}
 
     def _write(self, content: dict[str, Any], tables: Mapping[str, ArrayToWrite]) -> None:
         began = time.perf_counter()
-        constant = {"lock_factors": self._model.lock_factors, **self._vocabulary}
+        constant = {"lock_factors": np.asarray(self._model.wv.vectors_lockf, np.float32), **self._vocabulary}
         try:
             found = self.folder.write(
                 content, {**tables, **{name: ArrayToWrite.of(array) for name, array in constant.items()}}
@@ -148,7 +144,6 @@ class Checkpointer:
 
 
 def _copied(placement: Placement, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, ArrayToWrite]:
-    """Return copies of tables."""
     found = {}
     for name, shape in shapes.items():
         copy = np.empty(shape, _FLOAT32)

@@ -9,14 +9,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gensim.models import Word2Vec
+
 from gensim_tfw2v.checkpoints.errors import CheckpointError
 from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
 from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.model.checkpoint_content import read_tables
 from gensim_tfw2v.placement.request import PlacementChoice
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.training.progress import EpochPosition, EpochProgress, ProgressObserver
 from gensim_tfw2v.training.state import state_in
-from gensim_tfw2v.training.trained_model import TrainedModel
 
 logger = logging.getLogger(__name__)
 
@@ -41,18 +43,14 @@ class Recovery(ProgressObserver):
 
     Parameters
     ----------
-    model : TrainedModel
-        The model that is trained.
     connect : callable
         Connects to the cluster again and returns where to train.
-    folder : CheckpointFolder, optional
-        The folder of the training's checkpoints.
     run : str
         The training's name in its checkpoints.
     """
 
     def __init__(
-        self, model: TrainedModel, connect: Callable[[], PlacementChoice], folder: CheckpointFolder | None, run: str
+        self, model: Word2Vec, connect: Callable[[], PlacementChoice], folder: CheckpointFolder | None, run: str
     ) -> None:
         self._model, self._connect, self._folder, self._run = model, connect, folder, run
         self._trained: dict[int, int] = {}  # raw words of each epoch
@@ -64,17 +62,16 @@ class Recovery(ProgressObserver):
     def advance(self, progress: EpochProgress) -> None:
         self._trained[progress.epoch] = progress.counts.raw_words
 
-    def end_epoch(self, progress: EpochProgress) -> None:
-        self._trained[progress.epoch] = progress.counts.raw_words
+    end_epoch = advance
 
     def continue_from(self, positions: Sequence[EpochPosition]) -> None:
         self._trained = {position.epoch: position.counts.raw_words for position in positions}
 
     def keep(self, epochs: Sequence[EpochPosition], placement: Mapping[str, Any]) -> None:
         """Record that the model's own matrices are those of this moment, when no chunk was in training."""
-        if self._model.has_tables:
+        if not self._model.vectors_on_servers:
             self._kept = RestorePoint(list(epochs), placement)
-        elif self._folder is not None and not epochs and self._model.has_initial_tables:
+        elif self._folder is not None and not epochs and self._model.wv.vectors.store.is_untrained:
             self._kept = RestorePoint([])
 
     def check_possible(self, error: ClusterError) -> None:
@@ -128,7 +125,7 @@ class Recovery(ProgressObserver):
                 if is_older or state.run != self._run:
                     break
                 checkpoint.check()  # before a matrix is changed
-                self._model.read_tables(checkpoint)
+                read_tables(self._model, checkpoint)
             except (CheckpointError, OSError) as error:
                 logger.warning("%s; the one before it is used", error)
             else:

@@ -1,4 +1,4 @@
-"""The training loop with a model that is not gensim's: all that it needs is the interface."""
+"""The training loop with a model of one table, which every chunk adds 1 to."""
 
 from __future__ import annotations
 
@@ -10,89 +10,34 @@ import numpy as np
 import pytest
 from support.no_sentences import NO_SENTENCES
 
+from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.chunk_task import NOTHING_TRAINED, ChunkTask, TrainedChunk
 from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
 from gensim_tfw2v.corpus.chunks import Chunk
 from gensim_tfw2v.corpus.sources import Source
+from gensim_tfw2v.model.checkpoint_content import read_tables
+from gensim_tfw2v.model.corpus_reading import Corpus
+from gensim_tfw2v.model.loop import TrainingLoop
+from gensim_tfw2v.model.training_plan import TrainArguments, TrainingPlan
 from gensim_tfw2v.placement.contract import ModelTables, Placement
 from gensim_tfw2v.placement.request import PlacementChoice
 from gensim_tfw2v.steps.settings import StepSettings
-from gensim_tfw2v.training.choices import TrainingChoices
-from gensim_tfw2v.training.epoch import EpochPlan
-from gensim_tfw2v.training.loop import TrainingCall, TrainingLoop
-from gensim_tfw2v.training.needed_rows import ReadRows
-from gensim_tfw2v.training.plan import TrainingPlan
-from gensim_tfw2v.training.progress import EpochCounts
-from gensim_tfw2v.training.resuming import Beginning
-from gensim_tfw2v.training.state import state_in
-from gensim_tfw2v.training.validation import NO_VALIDATION, Validation, ValidationState, best_tables_in
-from gensim_tfw2v.training.validation_loss import ValidationLoss
+from gensim_tfw2v.training.measures import ReadRows, ValidationLoss
+from gensim_tfw2v.training.state import Beginning, TrainingChoices, ValidationState, state_in
+from gensim_tfw2v.training.validation import Validation, best_tables_in
 
 CHUNKS, EPOCHS, WORDS = 4, 3, 5
 
 
-class Table:
-    """A model of one table."""
-
-    epochs, trainings, measures_every_loss = EPOCHS, 0, False
-    max_recoveries, recovery_timeout, training_seconds = 0, 1.0, 0.0
-    has_tables, has_initial_tables = True, False
-
-    def __init__(self) -> None:
-        self.words: list[Any] = list("abcde")
-        self.inputs = np.zeros((WORDS, 2), np.float32)
-        self.lock_factors: Float32Array = np.ones(1, np.float32)
-        self.finished: list[int] = []
-        self.report: dict[str, Any] | None = None
-        self.validation_losses: list[float] = []
-
-    @property
-    def for_callbacks(self) -> object:
-        return self
-
-    def learning_rate(self, epoch: int, fraction: float) -> float:
-        return 0.1
-
-    def fixed_settings(self) -> Mapping[str, Any]:
-        return {}
-
-    def check_fits(self) -> None:
-        """Find nothing."""
-
-    def check_rows(self, words: int) -> None:
-        """Find nothing."""
-
-    def tables(self) -> ModelTables:
-        return ModelTables(self.inputs, None, None, self.lock_factors)
-
-    def use_new_tables(self) -> None:
-        """Forget nothing."""
-
-    def attributes(self) -> dict[str, Any]:
-        return {"model": {"epochs": self.epochs}}
-
-    def vocabulary_arrays(self) -> dict[str, np.ndarray[Any, Any]]:
-        return {}
-
-    def read_tables(self, checkpoint: Checkpoint) -> None:
-        checkpoint.read_into("inputs", self.inputs)
-
-    def set_finished(self, epochs: Sequence[EpochCounts], seconds_before: float) -> None:
-        self.finished = [counts.examples for counts in epochs]
-
-    def add_finished(self, plan: EpochPlan, counts: EpochCounts, from_file: bool) -> None:
-        self.finished.append(counts.examples)
-
-    def set_validation(self, values: Mapping[str, Sequence[float]]) -> None:
-        self.validation_losses = list(values.get("loss", ()))
-
-    def end_after(self, epochs: int) -> None:
-        self.epochs = epochs
-
-    def set_report(self, report: dict[str, Any] | None) -> None:
-        self.report = report
+def untrained(epochs: int = EPOCHS) -> TFWord2Vec:
+    """Return a model of one table of zeros, which is to be trained for so many epochs."""
+    settings: dict[str, Any] = {"vector_size": 2, "min_count": 1, "negative": 0, "optimizer": "sgd"}
+    model = TFWord2Vec(**settings, epochs=epochs, progress=False, checkpoint_every="1 words")
+    model.build_vocab_from_freq(dict.fromkeys("abcde", 1))
+    model.wv.vectors[:] = 0
+    return model
 
 
 class Adding(Placement):
@@ -146,11 +91,11 @@ class Recording:
     def __init__(self) -> None:
         self.calls: list[tuple[str, float]] = []
 
-    def on_epoch_begin(self, model: Table) -> None:
-        self.calls.append(("begin", float(model.inputs[0, 0])))
+    def on_epoch_begin(self, model: TFWord2Vec) -> None:
+        self.calls.append(("begin", float(model.wv.vectors[0, 0])))
 
-    def on_epoch_end(self, model: Table) -> None:
-        self.calls.append(("end", float(model.inputs[0, 0])))
+    def on_epoch_end(self, model: TFWord2Vec) -> None:
+        self.calls.append(("end", float(model.wv.vectors[0, 0])))
 
 
 class Planned(ValidationLoss):
@@ -178,11 +123,11 @@ def validation_with(losses: Sequence[float], patience: int | None, checkpoint: C
 
 
 def loop_for(
-    model: Table,
+    model: TFWord2Vec,
     callbacks: Sequence[Any] = (),
     beginning: Beginning | None = None,
     most_chunks: int = 99,
-    validation: Validation = NO_VALIDATION,
+    validation: Validation | None = None,
 ) -> TrainingLoop:
     """Return a loop that adds the number of chunks to the model's table, each epoch."""
     shape, settings = BatchShape(1, 1, 1), StepSettings(True, True, 1, 1, 1, 1, False, False, max_step=1.0)
@@ -200,30 +145,29 @@ def loop_for(
         settings=settings,
     )
     choice = PlacementChoice(1, None, lambda *_: Adding(most_chunks))
-    maker = BlockMaker(True, 1, Windows.DRAWN, shape, None, None, None)
-    call = TrainingCall(
-        callbacks=callbacks,
-        start_log=None,
-        draws_bar=False,
-        report_delay=1.0,
-        from_file=False,
-        checkpoint_every="1 words",
-        connect=lambda: choice,
+    plan = TrainingPlan(
+        model=model,
+        arguments=TrainArguments(corpus=Corpus([], None), callbacks=callbacks),
         beginning=beginning or Beginning(),
-        validation=validation,
+        connect=lambda: choice,
+        choice=choice,
+        choices=choices,
+        maker=BlockMaker(True, 1, Windows.DRAWN, shape, None, None, None),
+        source=Chunks(),
+        validation=validation or Validation(),
     )
-    return TrainingLoop(model, TrainingPlan(model, choice, choices, maker), Chunks(), call)
+    return TrainingLoop(plan)
 
 
 def test_a_loop_trains_every_chunk_and_gives_the_model_its_tables() -> None:
-    model = Table()
+    model = untrained()
     assert [counts.examples for counts in loop_for(model).run()] == [CHUNKS] * EPOCHS
-    np.testing.assert_array_equal(model.inputs, np.full((WORDS, 2), CHUNKS * EPOCHS))
-    assert model.finished == [CHUNKS] * EPOCHS
+    np.testing.assert_array_equal(model.wv.vectors, np.full((WORDS, 2), CHUNKS * EPOCHS))
+    assert len(model.epoch_losses) == EPOCHS
 
 
 def test_callbacks_get_the_model_with_its_tables_after_each_epoch() -> None:
-    model, recording = Table(), Recording()
+    model, recording = untrained(), Recording()
     loop_for(model, [recording]).run()
     of_epochs = [[("begin", epoch * CHUNKS), ("end", (epoch + 1) * CHUNKS)] for epoch in range(EPOCHS)]
     assert recording.calls == [call for calls in of_epochs for call in calls]
@@ -234,43 +178,36 @@ def test_a_loop_that_fails_is_resumed_from_its_checkpoint(tmp_path: Path, most_c
     folder = CheckpointFolder(tmp_path)
     folder.prepare()
     with pytest.raises(RuntimeError, match="no chunk more"):
-        loop_for(Table(), beginning=Beginning(folder), most_chunks=most_chunks).run()
+        loop_for(untrained(), beginning=Beginning(folder), most_chunks=most_chunks).run()
     newest = folder.newest()
     assert newest is not None
-    state, model = state_in(newest), Table()
+    state, model = state_in(newest), untrained()
     assert state.raw_words() == most_chunks
-    model.read_tables(newest)
-    np.testing.assert_array_equal(model.inputs, np.full((WORDS, 2), most_chunks))
+    read_tables(model, newest)
+    np.testing.assert_array_equal(model.wv.vectors, np.full((WORDS, 2), most_chunks))
     loop_for(model, beginning=Beginning(folder, state, newest)).run()
-    np.testing.assert_array_equal(model.inputs, np.full((WORDS, 2), CHUNKS * EPOCHS))
-    assert model.report is not None
+    np.testing.assert_array_equal(model.wv.vectors, np.full((WORDS, 2), CHUNKS * EPOCHS))
+    assert model.training_report is not None
     assert state_in(folder.newest() or newest).is_finished(EPOCHS)
 
 
 LOSSES = [5.0, 4.0, 3.0, 3.5, 3.1, 1.0, 2.0]
 
 
-def validated(epochs: int) -> Table:
-    """Return a model that is to be trained for so many epochs."""
-    model = Table()
-    model.epochs = epochs
-    return model
-
-
 @pytest.mark.parametrize(
     ("patience", "trained", "best"), [(None, 7, 7), (1, 4, 3), (2, 5, 3), (3, 7, 6), (7, 7, 6)], ids=str
 )
 def test_early_stopping_leaves_the_tables_of_the_best_epoch(patience: int | None, trained: int, best: int) -> None:
-    model, recording = validated(7), Recording()
+    model, recording = untrained(7), Recording()
     counts = loop_for(model, [recording], validation=validation_with(LOSSES, patience)).run()
     assert len(counts) == len(model.validation_losses) == model.epochs == trained
     assert model.validation_losses == LOSSES[:trained]
-    np.testing.assert_array_equal(model.inputs, np.full((WORDS, 2), best * CHUNKS))
+    np.testing.assert_array_equal(model.wv.vectors, np.full((WORDS, 2), best * CHUNKS))
     assert [number for name, number in recording.calls if name == "end"] == [
         (epoch + 1) * CHUNKS for epoch in range(trained)
     ]
-    assert model.report is not None
-    assert model.report["validation"]["ended_early"] is (patience in (1, 2))
+    assert model.training_report is not None
+    assert model.training_report["validation"]["ended_early"] is (patience in (1, 2))
 
 
 @pytest.mark.parametrize("most_chunks", [1, CHUNKS, 2 * CHUNKS, 3 * CHUNKS, 3 * CHUNKS + 1, 4 * CHUNKS + 2])
@@ -279,42 +216,42 @@ def test_a_validated_training_is_resumed_with_its_losses_and_its_best_tables(tmp
     folder.prepare()
     failing = validation_with(LOSSES, 2)
     with pytest.raises(RuntimeError, match="no chunk more"):
-        loop_for(validated(7), beginning=Beginning(folder), most_chunks=most_chunks, validation=failing).run()
+        loop_for(untrained(7), beginning=Beginning(folder), most_chunks=most_chunks, validation=failing).run()
     newest = folder.newest()
     assert newest is not None
-    model = validated(7)
-    model.read_tables(newest)
+    model = untrained(7)
+    read_tables(model, newest)
     resumed = validation_with(LOSSES, 2, newest)
     loop_for(model, beginning=Beginning(folder, state_in(newest), newest), validation=resumed).run()
     assert model.validation_losses == LOSSES[:5]
-    np.testing.assert_array_equal(model.inputs, np.full((WORDS, 2), 3 * CHUNKS))
+    np.testing.assert_array_equal(model.wv.vectors, np.full((WORDS, 2), 3 * CHUNKS))
     last = folder.newest()
     assert last is not None
     assert state_in(last).is_finished(last.content["model"]["epochs"])
     np.testing.assert_array_equal(last.array("inputs"), np.full((WORDS, 2), 5 * CHUNKS))
-    np.testing.assert_array_equal(best_tables_in(last)["inputs"], model.inputs)
+    np.testing.assert_array_equal(best_tables_in(last)["inputs"], model.wv.vectors)
 
 
 def test_a_loss_that_was_not_measured_before_an_interrupt_is_measured_when_training_resumes(tmp_path: Path) -> None:
     folder = CheckpointFolder(tmp_path)
     folder.prepare()
     with pytest.raises(IndexError):
-        loop_for(validated(7), beginning=Beginning(folder), validation=validation_with(LOSSES[:2], 2)).run()
+        loop_for(untrained(7), beginning=Beginning(folder), validation=validation_with(LOSSES[:2], 2)).run()
     newest = folder.newest()
     assert newest is not None
     assert state_in(newest).is_finished(3)
-    model = validated(7)
-    model.read_tables(newest)
+    model = untrained(7)
+    read_tables(model, newest)
     resumed = validation_with(LOSSES, 2, newest)
     loop_for(model, beginning=Beginning(folder, state_in(newest), newest), validation=resumed).run()
     assert model.validation_losses == LOSSES[:5]
-    np.testing.assert_array_equal(model.inputs, np.full((WORDS, 2), 3 * CHUNKS))
+    np.testing.assert_array_equal(model.wv.vectors, np.full((WORDS, 2), 3 * CHUNKS))
 
 
 def test_without_early_stopping_nothing_is_copied(tmp_path: Path) -> None:
     folder = CheckpointFolder(tmp_path)
     folder.prepare()
-    loop_for(validated(3), beginning=Beginning(folder), validation=validation_with(LOSSES, None)).run()
+    loop_for(untrained(3), beginning=Beginning(folder), validation=validation_with(LOSSES, None)).run()
     newest = folder.newest()
     assert newest is not None
     assert not best_tables_in(newest)

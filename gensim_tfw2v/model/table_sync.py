@@ -4,42 +4,35 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
+from gensim.models import Word2Vec
 
 from gensim_tfw2v.arrays import Float32Array
+from gensim_tfw2v.model.consistency import check_fits, check_rows
+from gensim_tfw2v.model.tables import tables_of
 from gensim_tfw2v.placement.contract import ModelTables, Placement
 from gensim_tfw2v.placement.row_states import STATE_SUFFIX
-from gensim_tfw2v.training.backup_cadence import BackupCadence
+from gensim_tfw2v.training.cadence import BackupCadence
 from gensim_tfw2v.training.divergence import DivergenceError
-from gensim_tfw2v.training.trained_model import TrainedModel
 
 
 class TableSync:
     """Copies vectors between a model and a placement; one of the two has the current vectors."""
 
-    def __init__(self, model: TrainedModel, placement: Placement) -> None:
+    def __init__(self, model: Word2Vec, placement: Placement) -> None:
         self._model = model
-        self._placement = placement
-        self._words = list(model.words)
+        self.placement = placement
+        """Whether or not it has the vectors. To train on another one, set it after `drop_placement`."""
+        self._words = list(model.wv.index_to_key)
         self._is_pushed = False
         self._backups = BackupCadence()
         self._buffer: ModelTables | None = None  # for tables that may be lost while they are read
 
     def drop_placement(self) -> None:
         """Free a placement that has lost its tables; the model has the current vectors from then on."""
-        self._placement.close()
+        self.placement.close()
         self._is_pushed = False
-
-    def move_to(self, placement: Placement) -> None:
-        """Train the model's vectors on another placement from then on."""
-        self._placement = placement
-
-    @property
-    def placement(self) -> Placement:
-        """The placement, whether or not it has the vectors."""
-        return self._placement
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the shape of each table by its name."""
@@ -48,25 +41,25 @@ class TableSync:
     def push(self) -> Placement:
         """Return the placement, which has the current vectors from then on."""
         if not self._is_pushed:
-            self._model.check_fits()
+            check_fits(self._model)
             self.check_words()
-            self._placement.load(self._model.tables())
+            self.placement.load(tables_of(self._model))
             self._is_pushed = True
-            self._backups.record_equal()
-        return self._placement
+            self._backups.record()
+        return self.placement
 
     def look(self) -> ModelTables:
         """Return the current vectors, to be read only. During training, rows are read at slightly different times."""
         tables = self._tables()
         if self._is_pushed:
             tables = tables.empty()
-            self._placement.read_into(tables)
+            self.placement.read_into(tables)
         return tables
 
     def rows(self, table: str, first: int, end: int) -> Float32Array:
         """Return current rows `first` to `end` of the table of this name, to be read only."""
         if self._is_pushed:
-            return self._placement.rows(table, first, end)
+            return self.placement.rows(table, first, end)
         rows: Float32Array = self._tables().present()[table][first:end]
         return rows
 
@@ -74,7 +67,7 @@ class TableSync:
         """Copy the current vectors into the model, which has them from then on."""
         if self._is_pushed:
             self._read()
-            self._model.use_new_tables()
+            self._model._clear_post_train()  # what is derived from the former values
             self._is_pushed = False
 
     def copies(self) -> dict[str, Float32Array]:
@@ -91,7 +84,7 @@ class TableSync:
             np.copyto(table, copies[name])
         for name, states in tables.states.items():
             np.copyto(states, copies[name + STATE_SUFFIX][:, 0])
-        self._model.use_new_tables()
+        self._model._clear_post_train()
         self._is_pushed = False
 
     def back_up(self, is_due: bool = False) -> bool:
@@ -99,28 +92,28 @@ class TableSync:
 
         Return False if they are not copied because a copy is not due and not worth its time now.
         """
-        if self._placement.can_fail:
-            if self._placement.reading_takes_long and not (is_due or self._backups.is_due()):
+        if self.placement.can_fail:
+            if self.placement.reading_takes_long and not (is_due or self._backups.is_due()):
                 return False
             began = time.monotonic()
             self._read()
-            self._backups.record_copy(began)
+            self._backups.record(began)
         return True
 
     def _read(self) -> None:
         """Copy the placement's tables into the model; if they are lost meanwhile, the model stays as it is."""
         tables = self._tables()
-        if not self._placement.can_fail:
-            self._placement.read_into(tables)
+        if not self.placement.can_fail:
+            self.placement.read_into(tables)
             return
         if self._buffer is None:
             self._buffer = tables.empty()
-        self._placement.read_into(self._buffer)
+        self.placement.read_into(self._buffer)
         self._buffer.copy_to(tables)
 
     def check_words(self) -> None:
         """Raise RuntimeError if there are more or fewer words than when training began."""
-        words = len(self._model.words)
+        words = len(self._model.wv.index_to_key)
         if words != len(self._words):
             raise RuntimeError(
                 f"the vocabulary had {len(self._words)} words when train() began and has {words} now; change it before "
@@ -133,13 +126,13 @@ class TableSync:
         Raise RuntimeError if other rows belong to other words than when training began.
         """
         words = len(self._words)
-        if self._model.words[:words] != self._words:
+        if self._model.wv.index_to_key[:words] != self._words:
             raise RuntimeError(
                 "the words of wv.index_to_key have changed during train(), so that it is unknown whose vectors were "
                 "trained; change the vocabulary before train()"
             )
-        self._model.check_rows(words)
-        return self._model.tables().first_rows(words)
+        check_rows(self._model, words)
+        return tables_of(self._model).first_rows(words)
 
     def with_most_moved_word(self, error: DivergenceError) -> DivergenceError:
         """Return the error with the word whose vector is furthest from where the model has it, if one has moved."""
@@ -147,26 +140,20 @@ class TableSync:
         return error.with_word(self._words[word], distance) if distance else error
 
     def _most_moved(self) -> tuple[int, float]:
-        """Return the word whose input or output vector is furthest from where the model has it, and how far."""
-        before = self._tables()
-        now = self.look()
+        before, now = self._tables(), self.look()
         found = [_furthest(before.inputs, now.inputs)]
         if before.outputs is not None and now.outputs is not None:
             found.append(_furthest(before.outputs, now.outputs))
         return max(found, key=lambda word_and_distance: word_and_distance[1])
 
-    def report(self, raw_words: int) -> dict[str, Any] | None:
-        """Return what training has used so far, if the placement measures that."""
-        return self._placement.report(raw_words)
-
     def close(self) -> None:
         """Pull, unless the placement has lost the vectors, and free the placement."""
         try:
-            if self._is_pushed and not self._placement.has_failed:
+            if self._is_pushed and not self.placement.has_failed:
                 self.pull()
         finally:
             self._buffer = None
-            self._placement.close()
+            self.placement.close()
 
 
 def _furthest(before: Float32Array, now: Float32Array) -> tuple[int, float]:

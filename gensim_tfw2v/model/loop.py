@@ -4,101 +4,74 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import ExitStack, closing, suppress
 from typing import Any
 
 from gensim_tfw2v.cluster.errors import ClusterError
-from gensim_tfw2v.corpus.sources import Source
-from gensim_tfw2v.placement.request import PlacementChoice
-from gensim_tfw2v.training.callbacks import EpochCallback, EpochCallbacks
-from gensim_tfw2v.training.checkpointing import Checkpointer
-from gensim_tfw2v.training.display import TrainingBar, TrainingLog
+from gensim_tfw2v.model.checkpointing import Checkpointer
+from gensim_tfw2v.model.recovery import Recovery
+from gensim_tfw2v.model.results import record_epoch, record_epochs, record_report, record_validation
+from gensim_tfw2v.model.table_sync import TableSync
+from gensim_tfw2v.model.training_plan import TrainingPlan
+from gensim_tfw2v.tensorboard.log_writer import LoggedTraining, LogWriter
+from gensim_tfw2v.tensorboard.model_log import HYPERPARAMETERS, start_log
+from gensim_tfw2v.tensorboard.options import TensorBoardLog, log_options
+from gensim_tfw2v.training.callbacks import EpochCallbacks
+from gensim_tfw2v.training.display import TrainingBar, TrainingLog, wants_bar
 from gensim_tfw2v.training.divergence import DivergenceError
 from gensim_tfw2v.training.epoch import EpochPlan
 from gensim_tfw2v.training.epochs import train_epochs
-from gensim_tfw2v.training.log import Log, LoggedTraining, StartLog
-from gensim_tfw2v.training.measuring import Measuring
-from gensim_tfw2v.training.plan import TrainingPlan
 from gensim_tfw2v.training.progress import EpochCounts, EpochPosition, ProgressObserver
-from gensim_tfw2v.training.recovery import Recovery
-from gensim_tfw2v.training.resuming import Beginning
 from gensim_tfw2v.training.state import TrainingState, note_epochs_ended, state_in
-from gensim_tfw2v.training.table_sync import TableSync
-from gensim_tfw2v.training.trained_model import TrainedModel
-from gensim_tfw2v.training.validation import NO_VALIDATION, Validation
 
 logger = logging.getLogger(__name__)
 
 _NOTABLE_PART = 1000  # a corpus has changed if its length differs by more than this part of it
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrainingCall:
-    """The arguments of one call of `train()` besides the model and its corpus."""
-
-    callbacks: Sequence[EpochCallback]
-    start_log: StartLog | None  # None: no log
-    draws_bar: bool
-    report_delay: float  # seconds between two log lines where there is no bar
-    from_file: bool  # whether the corpus is a file, which gensim's log lines depend on
-    checkpoint_every: float | str  # seconds, or words as "5e6 words"
-    connect: Callable[[], PlacementChoice]  # connects to the cluster again
-    beginning: Beginning
-    validation: Validation = NO_VALIDATION
-
-
 class TrainingLoop:
     """Trains a model by a plan.
 
-    Parameters
-    ----------
-    model : TrainedModel
-        Its tables, losses and report are up to date after each epoch that a callback or a log can see, and at the end.
-    plan : TrainingPlan
-        What is trained.
-    source : Source
-        The corpus; closed at the end.
-    call : TrainingCall
-        How it is trained.
+    The model's tables, losses and report are up to date after each epoch that a callback or a log can see, and at the
+    end. The plan's corpus is closed at the end.
     """
 
-    def __init__(self, model: TrainedModel, plan: TrainingPlan, source: Source, call: TrainingCall) -> None:
-        self._model, self._plan, self._source, self._call = model, plan, source, call
-        resumed, folder = call.beginning.state, call.beginning.folder
+    def __init__(self, plan: TrainingPlan) -> None:
+        self._model, self._plan, self._validation = plan.model, plan, plan.validation
+        resumed, folder = plan.beginning.state, plan.beginning.folder
         self._run = secrets.token_hex(8) if resumed is None else resumed.run  # the training's name
         self._positions = {} if resumed is None else {position.epoch: position for position in resumed.epochs}
         self._placement_state = {} if resumed is None else resumed.placement
-        self._checkpoint = call.beginning.checkpoint
-        self._seconds_before = model.training_seconds if resumed is None else resumed.seconds_before
+        self._checkpoint = plan.beginning.checkpoint
+        self._seconds_before = plan.model.total_train_time if resumed is None else resumed.seconds_before
         self._log_folder = None if resumed is None else resumed.log_folder
+        self._log_options = log_options(plan.arguments.logdir)
+        self._from_file = plan.arguments.corpus.file is not None  # which gensim's log lines depend on
         self._callbacks = EpochCallbacks(
-            model.for_callbacks,
-            call.callbacks,
+            plan.model,
+            list(plan.arguments.callbacks),
             0 if resumed is None else resumed.epochs_ended,
             None if folder is None else lambda ended: note_epochs_ended(folder, self._run, ended),
         )
-        self._recovery = Recovery(model, call.connect, folder, self._run)
-        self._validation = call.validation
+        self._recovery = Recovery(plan.model, plan.connect, folder, self._run)
         self._checkpointer: Checkpointer | None = None
         if folder is not None:
-            kept = self._validation.kept_arrays
-            self._checkpointer = Checkpointer(folder, model, call.checkpoint_every, self._state, kept)
+            kept, every = self._validation.kept_arrays, plan.model.checkpoint_every
+            self._checkpointer = Checkpointer(folder, plan.model, every, self._state, kept)
 
     def run(self) -> list[EpochCounts]:
         """Train, and return each epoch's counts; however training ends, the model has what was learnt until then."""
-        call = self._call
-        shown = TrainingBar() if call.draws_bar else TrainingLog(call.report_delay)
+        shown = TrainingBar() if wants_bar(self._model.progress) else TrainingLog(self._plan.arguments.report_delay)
         with ExitStack() as cleanup:
-            cleanup.callback(self._source.close)
+            cleanup.callback(self._plan.source.close)
             cleanup.callback(shown.close)
-            self._sync = TableSync(self._model, self._plan.placement(self._source))
+            self._sync = TableSync(self._model, self._plan.placement())
             cleanup.callback(self._sync.close)
-            self._measuring = Measuring(self._validation, self._sync)
+            self._validation.begin(self._sync.rows, self._sync.copies)
             self._observers: list[ProgressObserver] = [shown, self._recovery]
-            if call.start_log is not None:
-                self._observers.append(cleanup.enter_context(self._start_log(call.start_log)))
+            if self._log_options is not None:
+                self._observers.append(cleanup.enter_context(self._start_log(self._log_options)))
             if self._checkpointer is not None:
                 cleanup.callback(self._checkpointer.end)
             self._resume()
@@ -106,18 +79,18 @@ class TrainingLoop:
                 continue
         return [position.counts for position in self._finished()]
 
-    def _start_log(self, start_log: StartLog) -> Log:
-        log = start_log(
-            LoggedTraining(
-                settings=self._plan.settings,
-                tables=self._sync.look,
-                addresses=self._plan.choice.addresses,
-                folder=self._log_folder,
-                begun=list(self._positions.values()),
-                can_be_resumed=self._checkpointer is not None,
-                validation=self._validation.metrics,
-            )
+    def _start_log(self, options: TensorBoardLog) -> LogWriter:
+        training = LoggedTraining(
+            settings=self._plan.choices.settings,
+            tables=self._sync.look,
+            addresses=self._plan.choice.addresses,
+            folder=self._log_folder,
+            begun=list(self._positions.values()),
+            can_be_resumed=self._checkpointer is not None,
+            validation=self._validation.metrics,
         )
+        hyperparameters = {name: getattr(self._model, name) for name in HYPERPARAMETERS}
+        log = start_log(options, self._model.wv, hyperparameters, training)
         self._log_folder = str(log.folder)
         return log
 
@@ -128,10 +101,11 @@ class TrainingLoop:
             self._finish_checkpoints()
             self._sync.pull()  # inside `try`, because servers may be lost until the model has the vectors
             if self._sync.placement.reading_takes_long:  # the report of the last epoch lacks it
-                self._model.set_report(self._report())
-            self._validation.give_back_best(self._sync, len(self._finished()))
+                record_report(self._model, self._report())
+            if best := self._validation.best_tables(len(self._finished())):
+                self._sync.put(best)
         except DivergenceError as error:
-            raise self._with_checkpoint(error) from None
+            raise self._explained(error) from None
         except BaseException as error:
             if self._sync.placement.has_failed and isinstance(error, ClusterError):
                 self._recover(error)
@@ -143,19 +117,18 @@ class TrainingLoop:
         return True
 
     def _train_all(self) -> None:
-        """Train the epochs that are left."""
         model, finished = self._model, len(self._finished())
         for epoch in range(self._callbacks.ended, finished):  # training was interrupted before they were called
             self._callbacks.end(epoch)
         if self._validation.misses(finished) and finished == len(self._positions):  # interrupted before it was measured
             self._sync.push()
-            self._validation.measure(self._sync, finished - 1)
+            self._validation.measure(finished - 1)
         left = range(finished, model.epochs)
         # Epochs follow each other without a pause, unless something reads the model between them.
-        is_seen_between = bool(self._callbacks) or self._call.start_log is not None or bool(self._validation.metrics)
+        is_seen_between = bool(self._callbacks) or self._log_options is not None or bool(self._validation.metrics)
         for group in [range(epoch, epoch + 1) for epoch in left] if is_seen_between else [left] if left else []:
             if self._validation.ends_after(group[0]):
-                model.end_after(group[0])
+                model.epochs = group[0]
                 break
             self._callbacks.begin(group[0])
             self._train(group)
@@ -169,19 +142,17 @@ class TrainingLoop:
             self._checkpointer.begin(placement, sync.shapes())
         plans, observers = map(self._plan.epoch, epochs), self._observers
         begun = {epoch: self._positions[epoch] for epoch in epochs if epoch in self._positions}
-        with (
-            _most_moved_word_named(sync),
-            closing(
-                train_epochs(plans, self._source, placement, observers, begun, self._checkpointer, self._measuring)
-            ) as trained,
-        ):
+        trained = train_epochs(
+            plans, self._plan.source, placement, observers, begun, self._checkpointer, self._validation
+        )
+        with closing(trained):
             for done, counts in trained:
                 self._positions[done.epoch] = EpochPosition(done.epoch, counts=counts, is_finished=True)
-                model.add_finished(done, counts, self._call.from_file)
-                model.set_validation(self._validation.values(len(self._finished())))
-                if self._call.from_file:  # for other corpora gensim's own log has warned already
+                record_epoch(model, done, counts, self._from_file)
+                record_validation(model, self._validation.values(len(self._finished())))
+                if self._from_file:  # for other corpora gensim's own log has warned already
                     _warn_of_other_size(done, counts)
-                model.set_report(self._report())
+                record_report(model, self._report())
                 is_last = done.epoch + 1 == model.epochs
                 has_backup = False
                 if self._callbacks:  # they may read the model, and change it
@@ -195,7 +166,6 @@ class TrainingLoop:
                     self._recovery.keep(self._finished(), sync.placement.state())
 
     def _recover(self, error: ClusterError) -> None:
-        """Continue from an earlier moment after servers were lost."""
         if self._checkpointer is not None:
             self._checkpointer.end()
         self._recovery.check_possible(error)
@@ -204,8 +174,8 @@ class TrainingLoop:
         point = self._recovery.restore()
         self._positions = {position.epoch: position for position in point.epochs}
         self._placement_state, self._checkpoint = point.placement, point.checkpoint
-        self._source.allow_passes()
-        self._sync.move_to(self._plan.placement(self._source))
+        self._plan.source.allow_passes()
+        self._sync.placement = self._plan.placement()
         self._resume()
 
     def _resume(self) -> None:
@@ -214,16 +184,15 @@ class TrainingLoop:
             self._sync.placement.restore(self._placement_state)
         if self._checkpoint is not None:
             self._sync.placement.restore_tables(self._checkpoint.array)
-        self._model.set_finished([position.counts for position in self._finished()], self._seconds_before)
-        self._model.set_validation(self._validation.values(len(self._finished())))
+        record_epochs(self._model, [position.counts for position in self._finished()], self._seconds_before)
+        record_validation(self._model, self._validation.values(len(self._finished())))
         positions = list(self._positions.values())
-        self._measuring.continue_from(positions)
+        self._validation.continue_from(positions)
         self._recovery.keep(positions, self._placement_state)
         for observer in self._observers:
             observer.continue_from(positions)
 
     def _finished(self) -> list[EpochPosition]:
-        """Return the finished epochs, in their order."""
         return [position for _, position in sorted(self._positions.items()) if position.is_finished]
 
     def _state(self, positions: Sequence[EpochPosition]) -> TrainingState:
@@ -237,7 +206,7 @@ class TrainingLoop:
             epochs_ended=self._callbacks.ended,
             seconds_before=self._seconds_before,
             log_folder=self._log_folder,
-            validation=self._validation.state(),
+            validation=self._validation.state,
         )
 
     def _finish_checkpoints(self) -> None:
@@ -245,10 +214,12 @@ class TrainingLoop:
         if self._checkpointer is not None:
             self._sync.push()
             self._checkpointer.finish()
-            self._model.set_report(self._report())
+            record_report(self._model, self._report())
 
-    def _with_checkpoint(self, error: DivergenceError) -> DivergenceError:
-        """Return the error with the name of the training's last checkpoint, if there is one."""
+    def _explained(self, error: DivergenceError) -> DivergenceError:
+        """Return the error with the word that moved most and the training's last checkpoint, if there are any."""
+        with suppress(MemoryError, RuntimeError):  # the search copies the vectors, from servers that answer
+            error = self._sync.with_most_moved_word(error)
         if self._checkpointer is None:
             return error
         self._checkpointer.end()
@@ -259,8 +230,7 @@ class TrainingLoop:
         return error
 
     def _report(self) -> dict[str, Any] | None:
-        """Return what training has used so far."""
-        of_cluster = self._sync.report(sum(position.counts.raw_words for position in self._finished()))
+        of_cluster = self._sync.placement.report(sum(position.counts.raw_words for position in self._finished()))
         report = {} if of_cluster is None else {**of_cluster, "recoveries": self._recovery.report()}
         if self._checkpointer is not None:
             report["checkpoints"] = self._checkpointer.report()
@@ -272,7 +242,6 @@ class TrainingLoop:
 
 
 def _warn_of_other_size(plan: EpochPlan, counts: EpochCounts) -> None:
-    """Warn if a corpus has notably more or fewer sentences or words than were counted."""
     found = [(plan.total_examples, counts.examples, "sentences"), (plan.total_words, counts.raw_words, "raw words")]
     for expected, there, what in found:
         if expected and abs(there - expected) > expected / _NOTABLE_PART:
@@ -283,15 +252,3 @@ def _warn_of_other_size(plan: EpochPlan, counts: EpochCounts) -> None:
                 what,
                 expected,
             )
-
-
-@contextmanager
-def _most_moved_word_named(sync: TableSync) -> Iterator[None]:
-    """Add the word that has moved most to an error that says that training diverged."""
-    try:
-        yield
-    except DivergenceError as error:
-        found = error
-        with suppress(MemoryError, RuntimeError):  # the search copies the vectors, from servers that answer
-            found = sync.with_most_moved_word(error)
-        raise found from None

@@ -1,0 +1,146 @@
+"""A model and where it trains → the choices made when its training begins: batches, windows, steps."""
+
+from __future__ import annotations
+
+import numpy as np
+from gensim.models import Word2Vec
+
+from gensim_tfw2v.arrays import Float64Array
+from gensim_tfw2v.blocks.batch_shape import choose_batch_shape, choose_windows, has_frequent_hits, is_flat
+from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
+from gensim_tfw2v.blocks.huffman import HuffmanTree
+from gensim_tfw2v.blocks.sampling import NegativeSampler, keep_probabilities, kept_counts, word_counts
+from gensim_tfw2v.placement.request import Draws, PlacementChoice
+from gensim_tfw2v.runtime.devices import GPU, THE_CPU
+from gensim_tfw2v.runtime.processor import multiplies_bfloat16, multiplies_tiles
+from gensim_tfw2v.steps.kernel import COMPILED, kernel_on
+from gensim_tfw2v.steps.settings import StepSettings, choose_compute_dtype, choose_max_step_rates, sums_even_contexts
+from gensim_tfw2v.training.state import TrainingChoices
+
+
+def choices_for(
+    model: Word2Vec,
+    choice: PlacementChoice,
+    total_examples: int | None,
+    total_words: int | None,
+    fall: float = 1.0,
+    freeze: str | None = None,
+    weighted: bool = False,
+    first_pass: int = 0,
+) -> TrainingChoices:
+    """Return the choices for a model that is trained from the beginning.
+
+    `freeze` and `weighted` are those of `StepSettings`, and `first_pass` is that of `TrainingChoices`.
+    """
+    words = len(model.wv)
+    counts = word_counts(model.wv)
+    kept, flat = kept_counts(counts, keep_probabilities(model.wv, model.sample)), is_flat(kept_counts(counts, None))
+    in_running_sums = flat and sums_even_contexts(bool(model.sg), model.window)
+    windows = choose_windows(bool(model.shrink_windows), bool(model.hs), words, in_running_sums)
+    # Whether the plain step trains, on a CPU; CPUs of a cluster's workers count as this one. GPUs round to TF32.
+    on_plain_cpu = not (_is_on_gpu(choice) or _moves_by_run(choice))
+    fast_bfloat16 = on_plain_cpu and multiplies_bfloat16()
+    shape = _batch_shape(model, kept, choice, flat, fast_bfloat16, tiled=on_plain_cpu and multiplies_tiles())
+    hits = bool(model.negative) and has_frequent_hits(kept, NegativeSampler(model.cum_table).shares())
+    # A pool as large as the vocabulary would save nothing.
+    pool = choice.negative_pool if words > (choice.negative_pool or 0) else None
+    return TrainingChoices(
+        total_examples=total_examples,
+        total_words=total_words,
+        fall=fall,
+        entropy=entropy_of(model),
+        alpha=model.alpha,
+        min_alpha=model.min_alpha,
+        block_words=choice.block_words,
+        negative_pool=pool,
+        shape=shape,
+        windows=windows,
+        settings=_step_settings(model, shape, windows, hits, fast_bfloat16, freeze, weighted),
+        first_pass=first_pass,
+    )
+
+
+def entropy_of(model: Word2Vec) -> tuple[int, ...]:
+    """Return numbers that follow from a model's seed, or fresh ones if it has none."""
+    return tuple(np.random.SeedSequence(model.seed).generate_state(4).tolist())
+
+
+def block_maker(model: Word2Vec, choices: TrainingChoices) -> BlockMaker:
+    """Return what makes blocks by the choices for a model."""
+    return BlockMaker(
+        skip_gram=bool(model.sg),
+        window=model.window,
+        windows=choices.windows,
+        shape=choices.shape,
+        keep=keep_probabilities(model.wv, model.sample),
+        negatives=NegativeSampler(model.cum_table) if model.negative else None,
+        tree=HuffmanTree.of(model.wv) if model.hs else None,
+        negative_pool=choices.negative_pool,
+    )
+
+
+def _batch_shape(
+    model: Word2Vec, kept: Float64Array, choice: PlacementChoice, flat: bool, fast_bfloat16: bool, tiled: bool
+) -> BatchShape:
+    return choose_batch_shape(
+        kept,
+        model.vector_size,
+        model.window,
+        model.negative,
+        bool(model.sg),
+        bool(model.hs),
+        model.batch_tokens,
+        model.run_tokens,
+        model.shared_negatives,
+        bfloat16_products=fast_bfloat16 if model.compute_dtype is None else model.compute_dtype == "bfloat16",
+        tiled=tiled,
+        cores=choice.cores,
+        flat=flat,
+        starts_slowly=choice.draws is Draws.DEVICE or _is_on_gpu(choice),
+        exchanged=choice.exchanged_batches,
+        in_runs=_moves_by_run(choice),
+    )
+
+
+def _is_on_gpu(choice: PlacementChoice) -> bool:
+    return choice.device is not None and choice.device.kind == GPU
+
+
+def _moves_by_run(choice: PlacementChoice) -> bool:
+    """Return whether each run moves its rows at once, as in the compiled kernel."""
+    return choice.uses_kernel and kernel_on(choice.device or THE_CPU).name == COMPILED
+
+
+def _step_settings(
+    model: Word2Vec,
+    shape: BatchShape,
+    windows: Windows,
+    mask_accidental_hits: bool,
+    fast_bfloat16: bool,
+    freeze: str | None,
+    weighted: bool,
+) -> StepSettings:
+    max_step_rates = model.update_bound
+    if max_step_rates is None:
+        max_step_rates = choose_max_step_rates(bool(model.sg), model.negative)
+    compute_dtype = model.compute_dtype
+    if compute_dtype is None:
+        compute_dtype = choose_compute_dtype(shape.batch_tokens, model.vector_size, fast_bfloat16)
+    return StepSettings(
+        skip_gram=bool(model.sg),
+        mean_context=bool(model.cbow_mean),
+        window=model.window,
+        run_tokens=shape.run_tokens,
+        negative=model.negative,
+        shared_negatives=shape.shared_negatives,
+        hierarchical_softmax=bool(model.hs),
+        mask_accidental_hits=mask_accidental_hits,
+        max_step=model.alpha * max_step_rates,
+        max_step_rates=max_step_rates,  # the rate may rise above `alpha`: to `min_alpha`, or as a callback sets it
+        compute_dtype=compute_dtype,
+        mean_windows=windows is Windows.MEAN,
+        even_contexts=windows is not Windows.MEAN and sums_even_contexts(bool(model.sg), model.window),
+        optimizer=model.optimizer,
+        freeze=freeze,
+        weighted=weighted,
+    )
