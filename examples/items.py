@@ -10,6 +10,7 @@ import importlib.util
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from gensim.models import Word2Vec
@@ -18,12 +19,15 @@ from gensim_tfw2v import TFWord2Vec
 
 LENGTH = 10  # of a list of recommendations
 RECENT = 5  # films of a session that decide what comes next
-CHANGES: list[dict[str, float]] = [
+CHANGES: list[dict[str, Any]] = [
     {},
     {"sg": 1},
-    {"epochs": 50},
+    {"ns_exponent": 0.25},
     {"sample": 0},
-    {"ns_exponent": 0},
+    {"negative": 15},
+    {"window": 3, "shrink_windows": False},
+    {"optimizer": "adagrad"},
+    {"epochs": 20},
 ]  # one after another
 Sessions = list[list[str]]
 Recommend = Callable[[Sequence[str]], list[str]]
@@ -97,7 +101,7 @@ def measured(recommend: Recommend, sessions: Sessions, following: list[str]) -> 
     return float(np.mean(np.isfinite(places))), float(np.mean(1 / np.log2(places + 2)))
 
 
-def train(sessions: Sessions, word2vec: type[Word2Vec] = TFWord2Vec, **settings: float) -> Word2Vec:
+def train(sessions: Sessions, word2vec: type[Word2Vec] = TFWord2Vec, **settings: Any) -> Word2Vec:
     """Return a model of all films that occur twice or more."""
     return word2vec(sessions, **{"vector_size": 50, "min_count": 2, "workers": 2, "seed": 1, **settings})
 
@@ -109,26 +113,27 @@ def main() -> None:
     print(f"{len(sessions)} people, {len(titles)} films, {sum(map(len, sessions))} ratings")
 
     known, following = [session[:-2] for session in sessions], [session[-2] for session in sessions]
-    print(f"\n{'the last film but one':32} hit rate   NDCG")
-    settings: dict[str, float] = {}
+    print(f"\n{'the last film but one':37} hit rate   NDCG")
+    settings: dict[str, Any] = {}
     for change in CHANGES:
         settings |= change
         name = ", ".join(f"{key}={value}" for key, value in change.items())
         hit_rate, ndcg = measured(by_prediction(train(known, **settings)), known, following)
-        print(f"{f'and {name}' if name else 'the defaults':32} {hit_rate:8.3f} {ndcg:6.3f}")
+        print(f"{f'and {name}' if name else 'the defaults':37} {hit_rate:8.3f} {ndcg:6.3f}")
 
     known, following = [session[:-1] for session in sessions], [session[-1] for session in sessions]
     model = train(known, **settings)
+    of_gensim = {name: value for name, value in settings.items() if name != "optimizer"}
     rows = {
         "the most popular films": by_popularity(known),
         "TFWord2Vec, nearest vectors": by_neighbours(model),
         "TFWord2Vec, predicted films": by_prediction(model),
-        "Word2Vec, predicted films": by_prediction(train(known, Word2Vec, **settings)),
+        "Word2Vec, predicted films": by_prediction(train(known, Word2Vec, **of_gensim)),
     }
-    print(f"\n{'the last film':32} hit rate   NDCG")
+    print(f"\n{'the last film':37} hit rate   NDCG")
     for name, recommend in rows.items():
         hit_rate, ndcg = measured(recommend, known, following)
-        print(f"{name:32} {hit_rate:8.3f} {ndcg:6.3f}")
+        print(f"{name:37} {hit_rate:8.3f} {ndcg:6.3f}")
 
     seen = known[0]
     print(f"\nto follow {'; '.join(titles[film] for film in seen[-RECENT:])}:")

@@ -49,11 +49,11 @@ _OF_WHAT_IS_PREDICTED = (
 # on films and on sessions with planted topics are the first of their values (docs/tutorials/items.md).
 _OF_ITEMS = (
     _one_by_one("sg", 1, 0),
-    _one_by_one("window", 5, 2, 10, 20),
-    _one_by_one("ns_exponent", 0.0, -0.5, -0.25, 0.25, 0.75),
+    _one_by_one("window", 3, 2, 5, 10, 20),
+    _one_by_one("ns_exponent", 0.25, 0.0, -0.5, 0.75),
     ({"hs": 0, "negative": 15}, {"hs": 0, "negative": 5}),
     _one_by_one("shrink_windows", False, True),
-    _one_by_one("sample", 1e-3, 1e-4, 0),
+    _one_by_one("sample", 0, 1e-3, 1e-4),
     _one_by_one("alpha", 0.025, 0.0125, 0.05),
     _one_by_one("optimizer", "adagrad", "sgd"),
     _one_by_one("min_count", 1),
