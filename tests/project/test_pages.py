@@ -277,3 +277,14 @@ def test_the_workers_that_an_example_starts_train_all_blocks_and_end_with_it(pri
     addresses = re.findall(r"^tfw2v server: \w+ \d of (\S+) is ready", output, re.MULTILINE)
     assert len(addresses) == 3
     assert [address for address in addresses if answers(address)] == []
+
+
+def imports_in_pages() -> list[str]:
+    """Return what the pages import of the package, also in commands that no test runs."""
+    text = "\n".join(page.read_text(encoding="utf8") for page in [ROOT / "README.md", *DOCS.rglob("*.md")])
+    return sorted(set(re.findall(r"from gensim_tfw2v[\w.]* import \w+(?:, \w+)*", text)))
+
+
+@pytest.mark.parametrize("statement", imports_in_pages())
+def test_what_a_page_imports_is_there(statement: str) -> None:
+    exec(statement, {})
