@@ -173,6 +173,17 @@ def test_callbacks_get_the_model_with_its_tables_after_each_epoch() -> None:
     assert recording.calls == [call for calls in of_epochs for call in calls]
 
 
+def resumed_and_ended(folder: CheckpointFolder, newest: Checkpoint) -> TFWord2Vec:
+    """Resume a validated training; check that early stopping ends it with the best epoch's vectors, and return them."""
+    model = untrained(7)
+    read_tables(model, newest)
+    resumed = validation_with(LOSSES, 2, newest)
+    loop_for(model, beginning=Beginning(folder, state_in(newest), newest), validation=resumed).run()
+    assert model.validation_losses == LOSSES[:5]
+    np.testing.assert_array_equal(model.wv.vectors, np.full((WORDS, 2), 3 * CHUNKS))
+    return model
+
+
 @pytest.mark.parametrize("most_chunks", [1, CHUNKS, 2 * CHUNKS + 1])
 def test_a_loop_that_fails_is_resumed_from_its_checkpoint(tmp_path: Path, most_chunks: int) -> None:
     folder = CheckpointFolder(tmp_path)
@@ -219,12 +230,7 @@ def test_a_validated_training_is_resumed_with_its_losses_and_its_best_tables(tmp
         loop_for(untrained(7), beginning=Beginning(folder), most_chunks=most_chunks, validation=failing).run()
     newest = folder.newest()
     assert newest is not None
-    model = untrained(7)
-    read_tables(model, newest)
-    resumed = validation_with(LOSSES, 2, newest)
-    loop_for(model, beginning=Beginning(folder, state_in(newest), newest), validation=resumed).run()
-    assert model.validation_losses == LOSSES[:5]
-    np.testing.assert_array_equal(model.wv.vectors, np.full((WORDS, 2), 3 * CHUNKS))
+    model = resumed_and_ended(folder, newest)
     last = folder.newest()
     assert last is not None
     assert state_in(last).is_finished(last.content["model"]["epochs"])
@@ -240,12 +246,7 @@ def test_a_loss_that_was_not_measured_before_an_interrupt_is_measured_when_train
     newest = folder.newest()
     assert newest is not None
     assert state_in(newest).is_finished(3)
-    model = untrained(7)
-    read_tables(model, newest)
-    resumed = validation_with(LOSSES, 2, newest)
-    loop_for(model, beginning=Beginning(folder, state_in(newest), newest), validation=resumed).run()
-    assert model.validation_losses == LOSSES[:5]
-    np.testing.assert_array_equal(model.wv.vectors, np.full((WORDS, 2), 3 * CHUNKS))
+    resumed_and_ended(folder, newest)
 
 
 def test_without_early_stopping_nothing_is_copied(tmp_path: Path) -> None:

@@ -14,7 +14,9 @@ from support.example_blocks import SETTINGS, maker_from, random_tables, read, wo
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.blocks.batches import BatchShape
+from gensim_tfw2v.blocks.chunk_task import TrainedChunk
 from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.local import calls as local_calls
 from gensim_tfw2v.placement.local import placement as local_placement
 from gensim_tfw2v.placement.local.calls import Calls, calls_for
@@ -44,29 +46,33 @@ def test_calls_keep_as_many_cores_busy_as_there_are_workers_and_cores(
 
 def test_cores_that_share_a_block_train_what_one_core_trains() -> None:
     # All steps are small, so that it hardly matters which of two runs comes first. Threads that write one row at once
-    # may lose each other's changes, of as many numbers as one instruction writes, so a few numbers may differ by more.
-    maker = maker_from(0)
+    # may lose each other's changes, mostly where the system interrupts one of them. That is rare, so of some trainings
+    # one has lost nothing.
+    one, one_tables = _trained_by(Calls(1, 1))
+    start = random_tables()
+    for table, of_start in ((one_tables.inputs, start.inputs), (one_tables.outputs, start.outputs)):
+        assert np.abs(table - of_start).max() > 1e-3
+    differences = []
+    for _ in range(10):
+        four, four_tables = _trained_by(Calls(1, 4))
+        np.testing.assert_array_equal(one.pairs, four.pairs)
+        np.testing.assert_allclose(one.batches.losses, four.batches.losses, rtol=3e-2)
+        tables = (four_tables.inputs, one_tables.inputs), (four_tables.outputs, one_tables.outputs)
+        differences.append(max(float(np.abs(got - expected).max()) for got, expected in tables))
+        if differences[-1] <= 2e-4:
+            break
+    assert min(differences) <= 2e-4
+
+
+def _trained_by(calls: Calls) -> tuple[TrainedChunk, ModelTables]:
+    """Return what was trained of a block of ten words, and the tables afterwards."""
     ids = np.random.default_rng(3).integers(0, 10, 400).astype(np.int32)
     task = replace(work_on(0, rate=1e-4), content=Sentences(ids, np.full(40, 10, np.int32)))
-    found = []
-    for calls in (Calls(1, 1), Calls(1, 4)):
-        with closing(LocalPlacement(SETTINGS, maker, calls)) as placement:
-            placement.load(random_tables())
-            trained = placement.train_chunk(task)
-            assert len(trained.batches.losses) > 20
-            found.append((trained, read(placement)))
-    (one, one_tables), (four, four_tables) = found
-    np.testing.assert_array_equal(one.pairs, four.pairs)
-    np.testing.assert_allclose(one.batches.losses, four.batches.losses, rtol=3e-2)
-    for expected, got, start in (
-        (one_tables.inputs, four_tables.inputs, random_tables().inputs),
-        (one_tables.outputs, four_tables.outputs, random_tables().outputs),
-    ):
-        moves = np.abs(expected - start)
-        assert moves.max() > 1e-3
-        differences = np.abs(got - expected)
-        assert np.quantile(differences, 0.9) < 2e-4
-        assert differences.max() <= moves.max()
+    with closing(LocalPlacement(SETTINGS, maker_from(0), calls)) as placement:
+        placement.load(random_tables())
+        trained = placement.train_chunk(task)
+        assert len(trained.batches.losses) > 20
+        return trained, read(placement)
 
 
 def test_a_spare_thread_prepares_its_block_and_waits_until_cores_are_free(monkeypatch: pytest.MonkeyPatch) -> None:
