@@ -46,7 +46,7 @@ _OF_WHAT_IS_PREDICTED = (
     _one_by_one("ns_exponent", -0.5, 0.0, 0.5, 0.75),
 )
 # For sessions of items, of which popular ones are no noise, and which come in small numbers. Settings that scored well
-# on films and on sessions with planted topics are the first of their values (docs/tutorials/items.md).
+# on films are the first of their values (docs/tutorials/items.md).
 _OF_ITEMS = (
     _one_by_one("sg", 1, 0),
     _one_by_one("window", 3, 2, 5, 10, 20),

@@ -130,7 +130,7 @@ def tune(
     dimensions = dimensions_for(measured, own, items)
     defaults = {name: parameter.default for name, parameter in inspect.signature(TFWord2Vec).parameters.items()}
     default = default_candidate(dimensions, defaults)
-    if items and "optimizer" not in own:
+    if items and "optimizer" not in own:  # of which items have named ones, so that both are tried
         default["optimizer"] = defaults["optimizer"]
     first = first_candidate(dimensions) if items else default
     candidates = draw_candidates(dimensions, first, trials, seed)

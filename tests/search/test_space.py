@@ -18,8 +18,8 @@ DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(TFW
 def test_a_search_for_items_begins_from_settings_of_items() -> None:
     dimensions = dimensions_for(metric_of("hits@10"), {"window": [7]}, items=True)
     first = first_candidate(dimensions)
-    assert first == {name: next(iter(d[0][name] for d in dimensions if name in d[0])) for name in first}
-    assert (first["sg"], first["window"], first["min_count"], first["negative"]) == (1, 7, 1, 15)
+    expected = {"sg": 1, "window": 7, "shrink_windows": False, "hs": 0, "negative": 15, "ns_exponent": 0.25}
+    assert first == expected | {"sample": 0, "alpha": 0.025, "optimizer": "adagrad", "min_count": 1}
     candidates = draw_candidates(dimensions, first, 27, seed=1)
     assert candidates[0] == first
     assert {candidate["optimizer"] for candidate in candidates} == {"adagrad", "sgd"}
