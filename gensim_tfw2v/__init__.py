@@ -18,6 +18,7 @@ __all__ = [
     "DivergenceError",
     "EarlyStopping",
     "RandomWalks",
+    "TFFastText",
     "TFWord2Vec",
     "TensorBoardLog",
     "Word2VecVectorizer",
@@ -40,6 +41,7 @@ _HOMES = {
     "DivergenceError": ("training.divergence", "DivergenceError"),
     "EarlyStopping": ("training.early_stopping", "EarlyStopping"),
     "RandomWalks": ("walks.random_walks", "RandomWalks"),
+    "TFFastText": ("fasttext", "TFFastText"),
     "TFWord2Vec": ("word2vec", "TFWord2Vec"),
     "TensorBoardLog": ("tensorboard.options", "TensorBoardLog"),
     "Word2VecVectorizer": ("integrations.vectorizer", "Word2VecVectorizer"),
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.cluster.errors import ClusterError
     from gensim_tfw2v.cluster.local import local_cluster
     from gensim_tfw2v.corpus.encode import encode_corpus
+    from gensim_tfw2v.fasttext import TFFastText
     from gensim_tfw2v.files.pretrained import export_pretrained
     from gensim_tfw2v.files.safe_vectors import load_vectors_safely
     from gensim_tfw2v.integrations.keras_embedding import keras_embedding

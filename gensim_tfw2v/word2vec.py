@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -140,13 +141,16 @@ class TFWord2Vec(Word2Vec):
         allow_network: bool = False,
         vectors_on_servers: bool = False,
     ) -> None:
-        own, gensims = own_and_gensims(locals())
+        self._construct(locals())
+
+    def _construct(self, arguments: Mapping[str, Any]) -> None:
+        own, gensims = own_and_gensims(arguments)
         check_constructor(own | gensims)
-        warn_of_deprecated(own, stacklevel=2)
+        warn_of_deprecated(own, stacklevel=3)
         self.__dict__.update(own, **results_before_training())
         self._reader = CorpusReader()
         self._is_constructed = False  # until gensim's constructor, which may train, has ended
-        super().__init__(**gensims | {"vector_size": int(vector_size)})
+        super().__init__(**gensims | {"vector_size": int(gensims["vector_size"])})
         self._reader.forget_sentences()
         self._is_constructed = True
 
@@ -343,7 +347,8 @@ class TFWord2Vec(Word2Vec):
     @classmethod
     def load(cls: type[_Model], *args: Any, rethrow: bool = False, **kwargs: Any) -> _Model:
         """Return a model saved by `save`, by gensim's own class or by a subclass of that, ready to train on."""
-        return as_class(cls, loaded(super().load, *args, rethrow=rethrow, **kwargs))
+        load = partial(Word2Vec.load.__func__, cls)  # type: ignore[attr-defined]  # subclasses' own take no `rethrow`
+        return as_class(cls, loaded(load, *args, rethrow=rethrow, **kwargs))
 
     def __getstate__(self) -> dict[str, Any]:
         return saved_state(self)

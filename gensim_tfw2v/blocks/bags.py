@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gensim_tfw2v.arrays import Float32Array, Int32Array, aligned_empty
+from gensim_tfw2v.arrays import Float32Array, Int32Array, Int64Array, aligned_empty
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,14 @@ class Bags:
         """Return bags of these rows."""
         rows = [np.asarray(each, np.int64) for each in bags]
         offsets = np.cumsum([0, *map(len, rows)])
+        return cls.joined(np.concatenate(rows) if rows else offsets[:0], offsets)
+
+    @classmethod
+    def joined(cls, members: Int64Array, offsets: Int64Array) -> Bags:
+        """Return bags, given their rows one after the other, and where each begins and the last one ends."""
         if offsets[-1] > np.iinfo(np.int32).max:
             raise ValueError(f"all bags together have {offsets[-1]:,} rows; at most {np.iinfo(np.int32).max:,} fit")
-        return cls(_aligned(np.concatenate(rows) if rows else offsets[:0]), _aligned(offsets))
+        return cls(_aligned(members), _aligned(offsets))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

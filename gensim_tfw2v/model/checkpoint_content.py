@@ -13,9 +13,11 @@ from gensim.models.word2vec import Word2Vec
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.checkpoints.folder import Checkpoint
-from gensim_tfw2v.model.gensim_files import as_class, restored_state, saved_state
+from gensim_tfw2v.model.gensim_files import as_class, gensims_class, restored_state, saved_state
+from gensim_tfw2v.model.input_parts import set_lock_factors
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
-from gensim_tfw2v.model.tables import make_server_matrices, matrix_of, set_matrix
+from gensim_tfw2v.model.subwords import restore_subwords, subword_settings
+from gensim_tfw2v.model.tables import make_server_matrices, matrix_of, set_matrix, set_states
 from gensim_tfw2v.placement.contract import TABLES, Contents, RemoteMatrix
 from gensim_tfw2v.placement.row_states import STATE_SUFFIX, widened_pieces
 
@@ -47,6 +49,7 @@ def attributes_of(model: Word2Vec) -> dict[str, Any]:
     state = {name: value.item() if isinstance(value, np.generic) else value for name, value in saved.items()}
     return {
         "model": {name: value for name, value in state.items() if type(value) in _PLAIN},
+        **({"subwords": subwords} if (subwords := subword_settings(model)) else {}),
         "lifecycle_events": json.loads(json.dumps(getattr(model, "lifecycle_events", None) or [], default=str)),
     }
 
@@ -82,10 +85,12 @@ def model_in(cls: Any, checkpoint: Checkpoint, changes: Mapping[str, Any]) -> An
     Its tables are not read yet.
     """
     attributes = checkpoint.content["model"] | dict(changes)
-    model = as_class(cls, Word2Vec(vector_size=attributes["vector_size"], seed=attributes["seed"]))
+    model = as_class(cls, gensims_class(cls)(vector_size=attributes["vector_size"], seed=attributes["seed"]))
     vars(model).update(attributes)
     model.lifecycle_events = list(checkpoint.content["lifecycle_events"])
     _set_vocabulary(model, checkpoint)
+    restore_subwords(model, checkpoint.content.get("subwords", {}))
+    set_lock_factors(model, checkpoint.array("lock_factors"))
     if model.vectors_on_servers:
         make_server_matrices(model)
     else:
@@ -101,8 +106,8 @@ def read_tables(model: Word2Vec, checkpoint: Checkpoint) -> None:
     else:
         for name in _tables_in(checkpoint):
             checkpoint.read_into(name, matrix_of(model, name))
-        model.optimizer_states = states_in(checkpoint.arrays, checkpoint.array)
-    model.wv.vectors_lockf = checkpoint.array("lock_factors")
+        set_states(model, states_in(checkpoint.arrays, checkpoint.array))
+    set_lock_factors(model, checkpoint.array("lock_factors"))
 
 
 def contents_of(checkpoint: Checkpoint) -> Contents:
@@ -176,7 +181,6 @@ def _set_vocabulary(model: Word2Vec, checkpoint: Checkpoint) -> None:
             vectors.expandos[attribute] = _paths(values, checkpoint, name) if attribute in _PATHS else values
     if "cum_table" in checkpoint.arrays:
         model.cum_table = checkpoint.array("cum_table")
-    vectors.vectors_lockf = checkpoint.array("lock_factors")
 
 
 def _paths(values: np.ndarray[Any, Any], checkpoint: Checkpoint, name: str) -> np.ndarray[Any, Any]:

@@ -10,7 +10,7 @@ from gensim.models import Word2Vec
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.model.consistency import check_fits, check_rows
-from gensim_tfw2v.model.tables import tables_of
+from gensim_tfw2v.model.tables import tables_of, tables_of_words
 from gensim_tfw2v.placement.contract import ModelTables, Placement
 from gensim_tfw2v.placement.row_states import STATE_SUFFIX
 from gensim_tfw2v.training.cadence import BackupCadence
@@ -132,7 +132,7 @@ class TableSync:
                 "trained; change the vocabulary before train()"
             )
         check_rows(self._model, words)
-        return tables_of(self._model).first_rows(words)
+        return tables_of_words(self._model, words)
 
     def with_most_moved_word(self, error: DivergenceError) -> DivergenceError:
         """Return the error with the word whose vector is furthest from where the model has it, if one has moved."""

@@ -10,32 +10,39 @@ import numpy as np
 from gensim.models import KeyedVectors, Word2Vec
 
 from gensim_tfw2v.arrays import Float32Array
+from gensim_tfw2v.model.input_parts import input_parts, joined, joined_inputs, lock_factors_of, split
 from gensim_tfw2v.placement.contract import ModelTables, RemoteMatrix, check_is_here
 from gensim_tfw2v.placement.remote.server_matrix import server_matrices
 from gensim_tfw2v.steps.settings import ADAGRAD, SGD
 
-_MATRICES = {"inputs": ("wv", "vectors"), "outputs": ("syn1neg",), "nodes": ("syn1",)}  # attributes of a model
+_OUTPUTS = {"outputs": "syn1neg", "nodes": "syn1"}  # attributes of a model
 
 
 def tables_of(model: Word2Vec) -> ModelTables:
-    """Return a Word2Vec model's matrices, made writable float32 in place if they are not."""
-    if getattr(model.wv, "vectors_lockf", None) is None:  # as after reset_from()
-        model.wv.vectors_lockf = np.ones(1, np.float32)
-    for name in _names(model):
-        if not isinstance(matrix := matrix_of(model, name), RemoteMatrix):
-            set_matrix(model, name, np.require(matrix, np.float32, ["C", "W"]))
+    """Return a model's matrices, made writable float32 in place if they are not."""
+    for name, attribute in _OUTPUTS.items():
+        if name in _names(model) and not isinstance(matrix := getattr(model, attribute), RemoteMatrix):
+            setattr(model, attribute, np.require(matrix, np.float32, ["C", "W"]))
     tables = ModelTables(
-        inputs=model.wv.vectors,
+        inputs=matrix_of(model, "inputs"),
         outputs=model.syn1neg if model.negative else None,
         nodes=model.syn1 if model.hs else None,
-        lock_factors=model.wv.vectors_lockf,
+        lock_factors=lock_factors_of(model),
     )
     return replace(tables, states=_states_for(model, {name: len(rows) for name, rows in tables.in_process().items()}))
 
 
-def matrices_of(model: Word2Vec) -> list[tuple[str, Any]]:
-    """Return the matrices that training needs, after their names as attributes; None for one that is missing."""
-    return [(".".join(_MATRICES[table]), matrix_of(model, table)) for table in _names(model)]
+def tables_of_words(model: Word2Vec, words: int) -> ModelTables:
+    """Return a model's matrices without rows of words after the first `words`."""
+    tables = tables_of(model)
+    return tables if len(input_parts(model)) > 1 else tables.first_rows(words)
+
+
+def matrices_of(model: Word2Vec) -> list[tuple[str, Any, int]]:
+    """Return the matrices that training needs: the name as an attribute, the matrix or None, and the rows it needs."""
+    inputs = [(part.name, part.get(model), part.rows) for part in input_parts(model)]
+    outputs = [(_OUTPUTS[name], getattr(model, _OUTPUTS[name], None), len(model.wv)) for name in _names(model)[1:]]
+    return inputs + outputs
 
 
 def _names(model: Word2Vec) -> list[str]:
@@ -44,14 +51,21 @@ def _names(model: Word2Vec) -> list[str]:
 
 def set_matrix(model: Word2Vec, table: str, matrix: Float32Array | RemoteMatrix) -> None:
     """Set the matrix of a table."""
-    *path, name = _MATRICES[table]
-    setattr(model.wv if path else model, name, matrix)
+    if table in _OUTPUTS:
+        setattr(model, _OUTPUTS[table], matrix)
+        return
+    parts = input_parts(model)
+    matrices = [matrix] if len(parts) == 1 else split(matrix, [part.rows for part in parts])
+    for part, of_part in zip(parts, matrices, strict=True):
+        part.set(model, of_part)
 
 
 def matrix_of(model: Word2Vec, table: str) -> Any:
     """Return the matrix of a table, None if the model has none."""
-    *path, name = _MATRICES[table]
-    return getattr(model.wv if path else model, name, None)
+    if table in _OUTPUTS:
+        return getattr(model, _OUTPUTS[table], None)
+    first = input_parts(model)[0].get(model)
+    return first if first is None or isinstance(first, RemoteMatrix) else joined_inputs(model)
 
 
 def _states_for(model: Word2Vec, row_counts: Mapping[str, int]) -> dict[str, Float32Array]:
@@ -62,14 +76,29 @@ def _states_for(model: Word2Vec, row_counts: Mapping[str, int]) -> dict[str, Flo
     if model.optimizer == SGD:
         return {}
     kept: dict[str, Float32Array] = model.optimizer_states
-    for name, rows in row_counts.items():
+    # Those of further input rows, such as n-grams', are apart, so that they stay theirs when there are more words.
+    of_inputs = {("inputs" if number == 0 else part.matrix): part.rows for number, part in enumerate(input_parts(model))}
+    for name, rows in (row_counts | (of_inputs if len(of_inputs) > 1 else {})).items():
         before = kept.get(name, np.zeros(0, np.float32))
         if len(before) == rows:
             continue
         kept[name] = np.zeros(rows, np.float32)
         if len(before) < rows:
             kept[name][: len(before)] = before
-    return {name: kept[name] for name in row_counts}
+    states = {name: kept[name] for name in row_counts}
+    if len(of_inputs) > 1:
+        states["inputs"], views = joined([kept[name] for name in of_inputs])
+        kept.update(zip(of_inputs, views, strict=True))
+    return states
+
+
+def set_states(model: Word2Vec, states: Mapping[str, Float32Array]) -> None:
+    """Set the optimizer's states of each table's rows."""
+    parts = input_parts(model)
+    model.optimizer_states = dict(states)
+    if len(parts) > 1 and "inputs" in states:
+        first, *further = split(states["inputs"], [part.rows for part in parts])
+        model.optimizer_states |= {"inputs": first, **{part.matrix: each for part, each in zip(parts[1:], further)}}
 
 
 class ServerKeyedVectors(KeyedVectors):
@@ -110,8 +139,8 @@ def check_vocabulary_can_change(model: Word2Vec) -> None:
 
 def check_matrices_are_here(model: Word2Vec) -> None:
     """Raise RuntimeError if a matrix of the model is on the servers."""
-    for table in _MATRICES:
-        check_is_here(matrix_of(model, table))
+    for matrix in (model.wv.vectors, *(getattr(model, name, None) for name in _OUTPUTS.values())):
+        check_is_here(matrix)
 
 
 def check_server_states(model: Word2Vec) -> None:
