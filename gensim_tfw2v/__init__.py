@@ -18,6 +18,7 @@ __all__ = [
     "DivergenceError",
     "EarlyStopping",
     "RandomWalks",
+    "TFDoc2Vec",
     "TFFastText",
     "TFWord2Vec",
     "TensorBoardLog",
@@ -41,6 +42,7 @@ _HOMES = {
     "DivergenceError": ("training.divergence", "DivergenceError"),
     "EarlyStopping": ("training.early_stopping", "EarlyStopping"),
     "RandomWalks": ("walks.random_walks", "RandomWalks"),
+    "TFDoc2Vec": ("doc2vec", "TFDoc2Vec"),
     "TFFastText": ("fasttext", "TFFastText"),
     "TFWord2Vec": ("word2vec", "TFWord2Vec"),
     "TensorBoardLog": ("tensorboard.options", "TensorBoardLog"),
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.cluster.errors import ClusterError
     from gensim_tfw2v.cluster.local import local_cluster
     from gensim_tfw2v.corpus.encode import encode_corpus
+    from gensim_tfw2v.doc2vec import TFDoc2Vec
     from gensim_tfw2v.fasttext import TFFastText
     from gensim_tfw2v.files.pretrained import export_pretrained
     from gensim_tfw2v.files.safe_vectors import load_vectors_safely

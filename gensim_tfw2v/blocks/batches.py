@@ -64,7 +64,9 @@ class Block:
     # [S], pairs of tokens and contexts for skip-gram, trained targets for CBOW; those of weight w count as w
     pairs: Float64Array
     weights: Float32Array | None = None  # [S, R, B], of the tokens' sentences; None: all are 1
-    bags: Bags | None = None  # of the block's inputs; None: each input is a row
+    # Rows of inputs that belong together: of the words that `input_ids` number, or of the documents of `documents`.
+    bags: Bags | None = None
+    documents: Int32Array | None = None  # [S, R, B], bags of rows that are further contexts of a token, -1 for none
 
 
 @dataclass(frozen=True)
@@ -90,22 +92,24 @@ class BlockMaker:
         if sentences.weights is not None:
             sentences = sentences.whole(sentences.weights > 0)  # Others would train nothing.
         kept = subsample(sentences, self.keep, random)
-        if not kept.ids.size:
-            return None
+        return self._block(kept, random) if kept.ids.size else None
+
+    def _block(self, kept: Sentences, random: RandomNumbers) -> Block | None:
+        """Return the block of the sentences that subsampling has left, or None if it would train nothing."""
         grid = (*self.shape.cut(kept.ids.size), self.shape.run_tokens)
         left, right, farthest = draw_windows(kept, grid, self.window, self.windows is Windows.DRAWN, random)
         window = max(1, farthest)
         candidates = self._draw_negatives(grid, random)
-        weights = None if kept.weights is None else _weights_of_tokens(kept.lengths, kept.weights, grid)
+        weights = None if kept.weights is None else weights_of(np.repeat(kept.weights, kept.lengths), grid)
         if self.skip_gram and candidates is not None:
             candidates = _widen(kept.ids, grid, window, candidates)
         return Block(
             left=left,
             right=right,
-            input_ids=_pad_to(kept.ids, grid) if self.skip_gram else _widen(kept.ids, grid, window),
+            input_ids=pad_to(kept.ids, grid) if self.skip_gram else _widen(kept.ids, grid, window),
             candidate_ids=candidates,
-            target_ids=None if self.skip_gram or self.negatives is None else _pad_to(kept.ids, grid),
-            tree=None if self.tree is None else _widened(huffman_paths(kept.ids, self.tree), grid, window),
+            target_ids=None if self.skip_gram or self.negatives is None else pad_to(kept.ids, grid),
+            tree=None if self.tree is None else paths_of(kept.ids, self.tree, grid, window),
             window=window,
             tokens=kept.ids.size,
             pairs=self._count_pairs(left, right, window, weights),
@@ -166,17 +170,17 @@ def expected_pairs(farthest: int, mean_window: int | None) -> Float32Array:
     return np.pad(np.cumsum(shares), (1, 0)).astype(np.float32)
 
 
-def _pad_to(values: Int32Array, grid: Grid) -> Int32Array:
+def pad_to(values: Int32Array, grid: Grid) -> Int32Array:
     """Return `values` in the shape of `grid`, padded with zeros: word 0 without contexts trains nothing."""
     padded = aligned_empty(grid, np.int32)
     call("pad", values, padded)
     return padded
 
 
-def _weights_of_tokens(lengths: Int32Array, weights: Float32Array, grid: Grid) -> Float32Array:
-    """Return the weight of each token's sentence in the shape of `grid`, padded with zeros."""
+def weights_of(weights: Float32Array, grid: Grid) -> Float32Array:
+    """Return the weights of tokens in the shape of `grid`, padded with zeros."""
     padded = aligned_empty(grid, np.float32)
-    call("pad", np.repeat(weights, lengths).view(np.int32), padded.view(np.int32))
+    call("pad", weights.view(np.int32), padded.view(np.int32))
     return padded
 
 
@@ -192,6 +196,7 @@ def _widen(values: Int32Array, grid: Grid, window: int, negatives: Int32Array | 
     return wide
 
 
-def _widened(paths: HuffmanPaths, grid: Grid, window: int) -> HuffmanPaths:
-    """Return the paths of a block's tokens with the tokens cut into widened runs."""
+def paths_of(ids: Int32Array, tree: HuffmanTree, grid: Grid, window: int) -> HuffmanPaths:
+    """Return the Huffman paths of a block's tokens, which are cut into widened runs."""
+    paths = huffman_paths(ids, tree)
     return replace(paths, words=_widen(paths.words, grid, window))

@@ -9,7 +9,7 @@ import numpy as np
 
 from gensim_tfw2v.arrays import Int32Array
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics, ChunkTask, TrainedChunk
-from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.corpus.sentences import Sentences, some_of
 from gensim_tfw2v.corpus.shards import ShardReader, Span
 
 
@@ -109,8 +109,13 @@ def _lengths_of(task: ChunkTask, reader: ShardReader | None) -> Int32Array:
 def _between(content: Sentences | Span, first: int, end: int, first_word: int, end_word: int) -> Sentences | Span:
     """Return sentences `first` to `end` of a chunk's content, which are its words `first_word` to `end_word`."""
     if isinstance(content, Sentences):
-        weights = None if content.weights is None else content.weights[first:end]
-        return Sentences(content.ids[first_word:end_word], content.lengths[first:end], weights)
+        which = slice(first, end)
+        return Sentences(
+            content.ids[first_word:end_word],
+            content.lengths[which],
+            some_of(content.weights, which),
+            some_of(content.documents, which),
+        )
     return Span(
         content.shard,
         content.first_word + first_word,

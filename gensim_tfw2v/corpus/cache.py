@@ -36,6 +36,7 @@ class _OnDisk(NamedTuple):
     words: int
     sentences: int
     has_weights: bool
+    has_documents: bool
 
 
 class EncodedStore:
@@ -89,7 +90,7 @@ class EncodedStore:
             self._file = _unnamed_file(self._budget.directory)
         try:
             self._file.seek(self._disk_used)
-            for array in (sentences.ids, sentences.lengths, sentences.weights):
+            for array in (sentences.ids, sentences.lengths, sentences.weights, sentences.documents):
                 if array is not None:
                     self._file.write(array.tobytes())
             self._file.flush()
@@ -98,8 +99,8 @@ class EncodedStore:
             logger.warning("cannot keep the encoded corpus on disk (%s); it is read again every epoch", error)
             self._abandon_file()
             return
-        has_weights = sentences.weights is not None
-        self._entries.append(_OnDisk(self._disk_used, sentences.ids.size, sentences.lengths.size, has_weights))
+        has = sentences.weights is not None, sentences.documents is not None
+        self._entries.append(_OnDisk(self._disk_used, sentences.ids.size, sentences.lengths.size, *has))
         self._disk_used += sentences.nbytes
 
     def _abandon_file(self) -> None:
@@ -116,10 +117,11 @@ class EncodedStore:
         if self._file is None:
             raise RuntimeError("the encoded corpus was closed while it was being read")
         words, lengths = entry.words, entry.sentences
-        numbers = np.empty(words + lengths * (1 + entry.has_weights), np.int32)
+        numbers = np.empty(words + lengths * (1 + entry.has_weights + entry.has_documents), np.int32)
         _read_at(self._file.fileno(), entry.offset, numbers.view(np.uint8).data)
-        weights = numbers[words + lengths :].view(np.float32) if entry.has_weights else None
-        return Sentences(numbers[:words], numbers[words : words + lengths], weights)
+        weights = numbers[words + lengths :][:lengths].view(np.float32) if entry.has_weights else None
+        documents = numbers[-lengths:] if entry.has_documents else None
+        return Sentences(numbers[:words], numbers[words : words + lengths], weights, documents)
 
 
 def _read_at(file: int, offset: int, left: memoryview) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gensim_tfw2v.arrays import Float32Array, Int32Array
-from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.corpus.sentences import Sentences, some_of
 from gensim_tfw2v.corpus.shards import Span
 
 
@@ -36,15 +36,18 @@ class Pieces:
     """1 where a sentence begins with this piece, 0 where the piece continues an overlong sentence."""
     weights: Float32Array | None = None
     """Of the pieces; None: each has the weight 1."""
+    documents: Int32Array | None = None
+    """As in `Sentences`, of the pieces."""
 
     @classmethod
     def whole(cls, sentences: Sentences) -> Pieces:
         """Return sentences as pieces, each of which begins one."""
-        return cls(sentences.ids, sentences.lengths, np.ones_like(sentences.lengths), sentences.weights)
+        begun = np.ones_like(sentences.lengths)
+        return cls(sentences.ids, sentences.lengths, begun, sentences.weights, sentences.documents)
 
     def sentences(self) -> Sentences:
         """Return the pieces as sentences."""
-        return Sentences(self.ids, self.lengths, self.weights)
+        return Sentences(self.ids, self.lengths, self.weights, self.documents)
 
 
 def cut_into_chunks(corpus: Iterable[Pieces], words_per_chunk: int) -> Iterator[Chunk]:
@@ -74,8 +77,8 @@ def _cut(corpus: Iterable[Pieces], words_per_chunk: int) -> Iterator[Pieces]:
 
 def _between(pieces: Pieces, words: slice, which: slice) -> Pieces:
     """Return some consecutive pieces, which have these words."""
-    weights = None if pieces.weights is None else pieces.weights[which]
-    return Pieces(pieces.ids[words], pieces.lengths[which], pieces.begun[which], weights)
+    weights, documents = some_of(pieces.weights, which), some_of(pieces.documents, which)
+    return Pieces(pieces.ids[words], pieces.lengths[which], pieces.begun[which], weights, documents)
 
 
 def _chunk_ends(lengths: Int32Array, words_per_chunk: int) -> Iterator[tuple[int, int]]:
@@ -101,9 +104,11 @@ def _joined(parts: list[Pieces]) -> Pieces:
         return parts[0]
     empty = np.empty(0, dtype=np.int32)
     weights = [part.weights for part in parts if part.weights is not None]
+    documents = [part.documents for part in parts if part.documents is not None]
     return Pieces(
         np.concatenate([empty, *(part.ids for part in parts)]),
         np.concatenate([empty, *(part.lengths for part in parts)]),
         np.concatenate([empty, *(part.begun for part in parts)]),
         np.concatenate(weights) if weights else None,
+        np.concatenate(documents) if documents else None,
     )

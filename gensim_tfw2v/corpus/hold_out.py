@@ -44,4 +44,4 @@ class HoldOut:
 
 def _chosen_of(pieces: Pieces, chosen: BoolArray) -> Pieces:
     found = pieces.sentences().whole(chosen)
-    return Pieces(found.ids, found.lengths, pieces.begun[chosen], found.weights)
+    return Pieces(found.ids, found.lengths, pieces.begun[chosen], found.weights, found.documents)

@@ -33,11 +33,11 @@ class _AbandonedError(Exception):
 
 @dataclass
 class PassBeginning:
-    """The first sentences of a pass as checksums of their ids and lengths. Two are equal if the sentences are."""
+    """The first sentences of a pass as checksums of their ids, lengths and tags. Two are equal if the sentences are."""
 
     words_missing: int = field(default_factory=lambda: tuning.COMPARED_WORDS)
     pieces_missing: int = field(default_factory=lambda: tuning.COMPARED_PIECES)
-    checksums: tuple[int, ...] = (0, 0, 0)
+    checksums: tuple[int, ...] = (0, 0, 0, 0)
 
     @property
     def is_whole(self) -> bool:
@@ -51,7 +51,8 @@ class PassBeginning:
         ends = np.cumsum(pieces.lengths, dtype=np.int64)
         count = min(self.pieces_missing, int(np.searchsorted(ends, self.words_missing)) + 1, ends.size)
         words = int(ends[count - 1]) if count else 0
-        arrays = pieces.ids[:words], pieces.lengths[:count], pieces.begun[:count]
+        documents = pieces.begun[:0] if pieces.documents is None else pieces.documents[:count]
+        arrays = pieces.ids[:words], pieces.lengths[:count], pieces.begun[:count], documents
         self.checksums = tuple(
             zlib.crc32(array.tobytes(), sum_) for array, sum_ in zip(arrays, self.checksums, strict=True)
         )
@@ -137,6 +138,12 @@ class IterableSource(TextSource):
 
     def _read_in_batches(self, words: int, pieces: int) -> Generator[Pieces, None, None]:
         """Read the iterable, and yield its sentences once there are so many words or pieces of them."""
+        return self._in_batches(self._sentences, words, pieces)
+
+    def _in_batches(
+        self, sentences: Iterable[Iterable[Hashable]], words: int, pieces: int, are_cut: bool = True
+    ) -> Generator[Pieces, None, None]:
+        """Yield these sentences as `_read_in_batches` does; without `are_cut`, each is one piece."""
         abandoned = self._abandoned
 
         def raise_if_abandoned() -> None:
@@ -144,7 +151,7 @@ class IterableSource(TextSource):
                 raise _AbandonedError  # a plain end would look like the end of the corpus
 
         table = NumberTable(self._ids_of_words)
-        for batch in sentence_batches(self._sentences, words, pieces, raise_if_abandoned):
+        for batch in sentence_batches(sentences, words, pieces, raise_if_abandoned, are_cut):
             ids = self._ids_of(batch) if batch.numbers is None else table.ids(batch.numbers)
             yield Pieces(ids, np.array(batch.lengths, dtype=np.int32), np.array(batch.begun, dtype=np.int32))
 

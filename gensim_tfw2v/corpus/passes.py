@@ -75,7 +75,8 @@ def checksum_after(chunk: Chunk, before: int) -> int:
     totals = np.array([chunk.number, chunk.raw_words, chunk.sentences], "<i8")
     parts: list[np.ndarray]
     if isinstance(content, Sentences):
-        parts = [content.ids, content.lengths, *([] if content.weights is None else [content.weights])]
+        arrays = (content.ids, content.lengths, content.weights, content.documents)
+        parts = [array for array in arrays if array is not None]
     else:
         parts = [np.array(content, "<i8")]
     for part in (totals, *parts):

@@ -73,6 +73,7 @@ def sentence_batches(
     most_words: int,
     most_pieces: int,
     before_each: Callable[[], None] | None = None,
+    are_cut: bool = True,
 ) -> Generator[SentenceBatch, None, None]:
     """Yield all sentences, many at a time, in pieces of at most `MAX_SENTENCE_WORDS` words.
 
@@ -85,6 +86,8 @@ def sentence_batches(
         A batch ends with the piece that brings it to so many words or pieces.
     before_each : callable, optional
         Called before each sentence is used; an error that it raises ends the pass.
+    are_cut : bool
+        If not, each sentence is one piece, however many words it has.
     """
     pending = _Pending()
     words, numbers, lengths, begun = pending.words, pending.numbers, pending.lengths, pending.begun
@@ -105,7 +108,7 @@ def sentence_batches(
         begin = 1
         try:
             # A sentence within the limit is one piece and is copied whole.
-            is_short = len(sentence) <= MAX_SENTENCE_WORDS
+            is_short = len(sentence) <= MAX_SENTENCE_WORDS or not are_cut
             for piece in (sentence,) if is_short else _cut_overlong(sentence):
                 if is_array:
                     lengths.append(numbers.extend(piece, position))

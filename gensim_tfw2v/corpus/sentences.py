@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,20 +15,25 @@ from gensim_tfw2v.native.functions import call
 MAX_SENTENCE_WORDS = 10_000
 """gensim's limit: a longer sentence is cut into pieces of this many words."""
 
+_Values = TypeVar("_Values", Float32Array | None, Int32Array | None)
+
 
 @dataclass(frozen=True)
 class Sentences:
-    """Consecutive sentences: the ids of all their words, and the number of words and the weight of each sentence."""
+    """Consecutive sentences: the ids of all their words, and each sentence's number of words, weight and tags."""
 
     ids: Int32Array
     lengths: Int32Array
     weights: Float32Array | None = None
     """How many occurrences each sentence counts as in training; None: each counts as one."""
+    documents: Int32Array | None = None
+    """The number of each sentence's list of tags in `document_tags.TagLists`; None: sentences have no tags."""
 
     @property
     def nbytes(self) -> int:
         """Bytes that the arrays take."""
-        return self.ids.nbytes + self.lengths.nbytes + (0 if self.weights is None else self.weights.nbytes)
+        arrays = (self.ids, self.lengths, self.weights, self.documents)
+        return sum(array.nbytes for array in arrays if array is not None)
 
     def as_lists(self, words: Sequence[Any]) -> Iterator[list[Any]]:
         """Yield each sentence as a list of its words, which `words` has by their ids."""
@@ -41,12 +46,13 @@ class Sentences:
     def chosen_by(self, function: str, *arguments: Any) -> Sentences:
         """Return the sentences with only the words that a C function keeps, without sentences that have none."""
         ids, lengths = aligned_empty(self.ids.size, np.int32), aligned_empty(self.lengths.size, np.int32)
-        numbers = None if self.weights is None else np.empty(self.lengths.size, np.int32)  # of the sentences kept
+        has_more = self.weights is not None or self.documents is not None
+        numbers = np.empty(self.lengths.size, np.int32) if has_more else None  # of the sentences kept
         count = np.empty(1, np.int64)
         words = call(function, self.ids, self.lengths, *arguments, ids, lengths, count, numbers)
         kept = int(count[0])
-        weights = None if self.weights is None or numbers is None else self.weights[numbers[:kept]]
-        return Sentences(ids[:words], lengths[:kept], weights)
+        which = slice(kept) if numbers is None else numbers[:kept]
+        return Sentences(ids[:words], lengths[:kept], some_of(self.weights, which), some_of(self.documents, which))
 
     def known_words(self, table: Int32Array | None = None) -> Sentences:
         """Return the sentences without unknown words, whose id is -1.
@@ -60,13 +66,20 @@ class Sentences:
 
     def whole(self, chosen: BoolArray) -> Sentences:
         """Return the chosen sentences, all of whose words are kept."""
-        if chosen.all():
-            return self
-        lengths = self.lengths[chosen]
-        ends, own_ends = np.cumsum(self.lengths, dtype=np.int64)[chosen], np.cumsum(lengths, dtype=np.int64)
+        return self if chosen.all() else self.at(np.flatnonzero(chosen))
+
+    def at(self, numbers: npt.NDArray[np.integer]) -> Sentences:
+        """Return the sentences of these numbers, in this order; a number may come several times."""
+        lengths = self.lengths[numbers]
+        ends, own_ends = np.cumsum(self.lengths, dtype=np.int64)[numbers], np.cumsum(lengths, dtype=np.int64)
         places = np.repeat(ends - own_ends, lengths)
         places += np.arange(len(places))
-        return Sentences(self.ids[places], lengths, None if self.weights is None else self.weights[chosen])
+        return Sentences(self.ids[places], lengths, some_of(self.weights, numbers), some_of(self.documents, numbers))
+
+
+def some_of(values: _Values, which: Any) -> _Values:
+    """Return the values that an index chooses, None if there are none."""
+    return None if values is None else values[which]
 
 
 class LineLengths:

@@ -6,7 +6,7 @@ import inspect
 import re
 import textwrap
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from gensim_tfw2v.arguments.rules import Number, Rule, WholeNumber
@@ -84,12 +84,27 @@ def own_and_gensims(variables: Mapping[str, Any]) -> tuple[dict[str, Any], dict[
     return own, {name: value for name, value in arguments.items() if name not in names}
 
 
-def signature_with_own(gensims_class: type[Any]) -> inspect.Signature:
-    """Return the signature of one of gensim's constructors with the own arguments behind it, each by name alone."""
+def signature_with_own(gensims_class: type[Any], of_others: Collection[str] = ()) -> inspect.Signature:
+    """Return the signature of one of gensim's constructors with further arguments behind it, each by name alone.
+
+    These are the own arguments, and those of Word2Vec if gensim's constructor passes any others on to it.
+
+    Parameters
+    ----------
+    of_others : collection of str, optional
+        Arguments of Word2Vec that gensim's constructor sets itself.
+    """
     signature = inspect.signature(gensims_class.__init__)
+    parameters = list(signature.parameters.values())
+    more = {argument.name: argument.default for argument in OWN_ARGUMENTS}
+    if parameters[-1].kind is inspect.Parameter.VAR_KEYWORD:
+        del parameters[-1]
+        passed_on = inspect.signature(gensims_class.__mro__[1].__init__).parameters
+        names = passed_on.keys() - {"self", *signature.parameters, *of_others}
+        more = {name: each.default for name, each in passed_on.items() if name in names} | more
     kind = inspect.Parameter.KEYWORD_ONLY
-    own = [inspect.Parameter(argument.name, kind, default=argument.default) for argument in OWN_ARGUMENTS]
-    return signature.replace(parameters=[*signature.parameters.values(), *own])
+    further = [inspect.Parameter(name, kind, default=default) for name, default in more.items()]
+    return signature.replace(parameters=[*parameters, *further])
 
 
 def all_arguments(signature: inspect.Signature, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:

@@ -27,7 +27,8 @@ def check_constructor(arguments: Mapping[str, Any]) -> None:
     plain_arguments(arguments)
     check_log(log_options(arguments["logdir"]))
     check_folder(arguments["checkpoint_dir"])
-    sentences, corpus_file, cluster = (arguments[name] for name in ("sentences", "corpus_file", "cluster"))
+    sentences = arguments["documents" if "documents" in arguments else "sentences"]
+    corpus_file, cluster = arguments["corpus_file"], arguments["cluster"]
     check_weights_fit(arguments["weights"], sentences, corpus_file)
     check_column(arguments["column"], sentences, corpus_file)
     own = plain_arguments({name: arguments[name] for name in ("validation", "early_stopping")})

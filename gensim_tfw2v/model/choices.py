@@ -10,6 +10,7 @@ from gensim_tfw2v.blocks.batch_shape import choose_batch_shape, choose_windows, 
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler, keep_probabilities, kept_counts, word_counts
+from gensim_tfw2v.model.documents import has_documents, trains_skip_gram
 from gensim_tfw2v.model.subwords import word_bags
 from gensim_tfw2v.placement.request import Draws, PlacementChoice
 from gensim_tfw2v.runtime.devices import GPU, THE_CPU
@@ -36,8 +37,9 @@ def choices_for(
     words = len(model.wv)
     counts = word_counts(model.wv)
     kept, flat = kept_counts(counts, keep_probabilities(model.wv, model.sample)), is_flat(kept_counts(counts, None))
-    bags = word_bags(model) is not None
-    in_running_sums = (flat or bags) and sums_even_contexts(bool(model.sg), model.window, bags)
+    bags, skip_gram = word_bags(model) is not None, trains_skip_gram(model)
+    are_rows_summed = bags or has_documents(model)
+    in_running_sums = (flat or are_rows_summed) and sums_even_contexts(skip_gram, model.window, are_rows_summed)
     windows = choose_windows(bool(model.shrink_windows), bool(model.hs), words, in_running_sums)
     # Whether the plain step trains, on a CPU; CPUs of a cluster's workers count as this one. GPUs round to TF32.
     on_plain_cpu = not (_is_on_gpu(choice) or _moves_by_run(choice))
@@ -70,7 +72,7 @@ def entropy_of(model: Word2Vec) -> tuple[int, ...]:
 def block_maker(model: Word2Vec, choices: TrainingChoices) -> BlockMaker:
     """Return what makes blocks by the choices for a model."""
     return BlockMaker(
-        skip_gram=bool(model.sg),
+        skip_gram=trains_skip_gram(model),
         window=model.window,
         windows=choices.windows,
         shape=choices.shape,
@@ -90,7 +92,7 @@ def _batch_shape(
         model.vector_size,
         model.window,
         model.negative,
-        bool(model.sg),
+        trains_skip_gram(model),
         bool(model.hs),
         model.batch_tokens,
         model.run_tokens,
@@ -126,12 +128,12 @@ def _step_settings(
 ) -> StepSettings:
     max_step_rates = model.update_bound
     if max_step_rates is None:
-        max_step_rates = choose_max_step_rates(bool(model.sg), model.negative)
+        max_step_rates = choose_max_step_rates(trains_skip_gram(model), model.negative)
     compute_dtype = model.compute_dtype
     if compute_dtype is None:
         compute_dtype = choose_compute_dtype(shape.batch_tokens, model.vector_size, fast_bfloat16)
     return StepSettings(
-        skip_gram=bool(model.sg),
+        skip_gram=trains_skip_gram(model),
         mean_context=bool(model.cbow_mean),
         window=model.window,
         run_tokens=shape.run_tokens,
@@ -143,9 +145,11 @@ def _step_settings(
         max_step_rates=max_step_rates,  # the rate may rise above `alpha`: to `min_alpha`, or as a callback sets it
         compute_dtype=compute_dtype,
         mean_windows=windows is Windows.MEAN,
-        even_contexts=windows is not Windows.MEAN and sums_even_contexts(bool(model.sg), model.window, bags),
+        even_contexts=windows is not Windows.MEAN
+        and sums_even_contexts(trains_skip_gram(model), model.window, bags or has_documents(model)),
         optimizer=model.optimizer,
         freeze=freeze,
         weighted=weighted,
         bags=bags,
+        documents=has_documents(model),
     )

@@ -13,11 +13,13 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any
 
+from gensim.models.doc2vec import TaggedLineDocument
 from gensim.models.word2vec import LineSentence, Word2Vec
 from smart_open import open as smart_open
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.corpus.cache import CacheBudget
+from gensim_tfw2v.corpus.documents import DocumentSource, TagLists
 from gensim_tfw2v.corpus.file_scan import FileScan, scan_file
 from gensim_tfw2v.corpus.hold_out import HoldOut
 from gensim_tfw2v.corpus.iterable_source import IterableSource, PartsSource
@@ -129,6 +131,7 @@ class CorpusReader:
         is_read_again: bool,
         held_out: HoldOut | None = None,
         first_pass: int = 0,
+        tags: TagLists | None = None,
     ) -> Source:
         """Return a source that yields the corpus as chunks of ids in every epoch.
 
@@ -144,6 +147,8 @@ class CorpusReader:
             Which sentences of a text or an iterable are left out.
         first_pass : int, optional
             Number of the pass that the first epoch reads, of sentences whose passes differ.
+        tags : TagLists, optional
+            Numbers the tags of a corpus of documents.
         """
         known, words = model.wv.key_to_index, len(model.wv)
         if corpus.file is not None and is_encoded(corpus.file):
@@ -155,6 +160,9 @@ class CorpusReader:
             budget = _NOTHING_KEPT
         if self.keeps_deleted(corpus.file):
             logger.warning("%s has been deleted; its words are read from the data kept of them", corpus.file)
+        if tags is not None:
+            documents = TaggedLineDocument(corpus.file) if corpus.sentences is None else corpus.sentences
+            return DocumentSource(documents, tags, known, block_words, budget, words, None, held_out, corpus.weights)
         if corpus.sentences is not None:
             parts = in_parts(corpus.sentences, model.column)
             rest = words, self._sentence_scan, held_out, corpus.weights

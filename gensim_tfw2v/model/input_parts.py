@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from gensim.models import FastText, Word2Vec
+from gensim.models import Doc2Vec, FastText, Word2Vec
 
 from gensim_tfw2v.arrays import Float32Array, address_of
 
@@ -50,7 +50,8 @@ def input_parts(model: Word2Vec) -> tuple[InputPart, ...]:
             InputPart("wv", "vectors_vocab", "vectors_vocab_lockf", words),
             InputPart("wv", "vectors_ngrams", "vectors_ngrams_lockf", model.wv.bucket),
         )
-    return (InputPart("wv", "vectors", "vectors_lockf", words),)
+    of_words = InputPart("wv", "vectors", "vectors_lockf", words)
+    return (of_words, InputPart("dv", "vectors", "vectors_lockf", len(model.dv))) if isinstance(model, Doc2Vec) else (of_words,)
 
 
 def joined(parts: Sequence[Any]) -> tuple[Float32Array, list[Float32Array]]:

@@ -11,6 +11,7 @@ from gensim.models import Word2Vec
 from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.batch_shape import is_flat
 from gensim_tfw2v.blocks.sampling import kept_counts, word_counts
+from gensim_tfw2v.model.documents import trains_skip_gram
 from gensim_tfw2v.placement.designs import DESIGNS
 from gensim_tfw2v.steps.settings import ADAGRAD, SGD
 
@@ -30,7 +31,7 @@ def choose_optimizer(model: Word2Vec) -> str:
         chosen, reason = SGD, "all words are about equally frequent"
     elif _are_ids(model.wv.index_to_key):
         chosen, reason = SGD, "most words have digits, as ids of nodes and items do"
-    elif not model.sg and model.alpha > tuning.MOST_CBOW_ALPHA_FOR_ADAGRAD:
+    elif not trains_skip_gram(model) and model.alpha > tuning.MOST_CBOW_ALPHA_FOR_ADAGRAD:
         chosen, reason = SGD, f"CBOW with alpha={model.alpha} learns no better with Adagrad"
     else:
         chosen, reason = ADAGRAD, "the words look like text"

@@ -17,6 +17,7 @@ from gensim_tfw2v.model.arguments import TRAINING_ARGUMENTS, plain_arguments
 from gensim_tfw2v.model.checks import check_together, check_weights_fit, weights_in_training
 from gensim_tfw2v.model.consistency import check_fits
 from gensim_tfw2v.model.corpus_reading import check_holds_words
+from gensim_tfw2v.model.documents import check_documents, has_documents
 from gensim_tfw2v.model.loop import TrainingLoop
 from gensim_tfw2v.model.optimizer_choice import choose_optimizer
 from gensim_tfw2v.model.results import record_validation
@@ -63,7 +64,10 @@ def _completed(model: Word2Vec, arguments: TrainArguments) -> TrainArguments:
     check_log(own["logdir"])
     corpus = replace(arguments.corpus, weights=weights_in_training(model, arguments.weights, arguments.total_examples))
     check_weights_fit(corpus.weights, corpus.sentences, corpus.file)
-    check_together({**vars(model), **own, "weights": corpus.weights, "corpus_file": corpus.file})
+    together = {**vars(model), **own, "weights": corpus.weights, "corpus_file": corpus.file}
+    check_together(together)
+    if has_documents(model):
+        check_documents(together)
     return replace(arguments, corpus=corpus, callbacks=list(arguments.callbacks), **rates, **own)
 
 

@@ -17,6 +17,7 @@ from gensim_tfw2v.corpus.sources import Source
 from gensim_tfw2v.model.arguments import FIXED_IN_TRAINING
 from gensim_tfw2v.model.choices import block_maker, choices_for
 from gensim_tfw2v.model.corpus_reading import Corpus
+from gensim_tfw2v.model.documents import tag_lists_of, trains_skip_gram, with_documents
 from gensim_tfw2v.model.validation import hold_out_for, validation_for
 from gensim_tfw2v.placement.block_size import in_flight_limits
 from gensim_tfw2v.placement.choice import choose_placement
@@ -135,6 +136,9 @@ def plan_for(model: Word2Vec, arguments: TrainArguments, beginning: Beginning) -
         first_pass=corpus.next_pass,
     )
     held_out = hold_out_for(arguments.validation, choices.entropy)
+    maker, tags = block_maker(model, choices), tag_lists_of(model)
+    if tags is not None:
+        maker = with_documents(maker, model, tags, len(model.wv), arguments.freeze)
     source = model._reader.source(
         model,
         corpus,
@@ -143,6 +147,7 @@ def plan_for(model: Word2Vec, arguments: TrainArguments, beginning: Beginning) -
         is_read_again=model.epochs != 1 or held_out is not None,
         held_out=held_out,
         first_pass=choices.first_pass,
+        tags=tags,
     )
     is_read_now = arguments.validation is not None
     with shown_while("reading the validation sentences", wants_bar(model.progress) and is_read_now):
@@ -158,7 +163,7 @@ def plan_for(model: Word2Vec, arguments: TrainArguments, beginning: Beginning) -
         connect=connect,
         choice=choice,
         choices=choices,
-        maker=block_maker(model, choices),
+        maker=maker,
         source=source,
         validation=validation,
     )
@@ -198,7 +203,7 @@ def placement_for(
         distribution=model.distribution,
         of_design={name: getattr(model, name) for name in DESIGNS[model.distribution].arguments},
         workers=model.workers,
-        skip_gram=bool(model.sg),
+        skip_gram=trains_skip_gram(model),
         tree=bool(model.hs),
         negative=model.negative,
         device=model.device,

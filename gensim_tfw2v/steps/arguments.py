@@ -13,7 +13,7 @@ from gensim_tfw2v.blocks.chunk_task import PreparedBlock
 from gensim_tfw2v.blocks.huffman_paths import HuffmanPaths
 from gensim_tfw2v.steps.graph import block_function
 from gensim_tfw2v.steps.kernel import kernel
-from gensim_tfw2v.steps.settings import StepSettings
+from gensim_tfw2v.steps.settings import ALL_WORDS, StepSettings
 from gensim_tfw2v.steps.signature import HUFFMAN_PATHS, NO_BAGS, BlockTensors, Objective, Rates
 from gensim_tfw2v.steps.signature import Bags as BagTensors
 from gensim_tfw2v.steps.signature import HuffmanPaths as HuffmanPathTensors
@@ -29,11 +29,12 @@ def objective_of(settings: StepSettings) -> Objective:
         mask_accidental_hits=settings.negative > 0 and settings.mask_accidental_hits,
         bfloat16_products=settings.skip_gram and settings.compute_dtype == "bfloat16",
         adagrad=settings.have_states,
-        freezes_inputs=settings.freeze == "inputs",
-        freezes_outputs=settings.freeze == "outputs",
+        freezes_inputs=settings.freeze in ("inputs", ALL_WORDS),
+        freezes_outputs=settings.freeze in ("outputs", ALL_WORDS),
         even_contexts=settings.even_contexts,
         weighted=settings.weighted,
         bags=settings.bags,
+        documents=settings.documents,
     )
 
 
@@ -55,7 +56,7 @@ def block_tensors(block: Block) -> BlockTensors:
         window=np.int32(block.window),
         weights=np.zeros((0, 0, 0), np.float32) if block.weights is None else block.weights,
         bags=NO_BAGS if block.bags is None else BagTensors(block.bags.members, block.bags.offsets),
-        documents=_or_empty(None),
+        documents=_or_empty(block.documents),
     )
 
 

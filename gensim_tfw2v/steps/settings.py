@@ -10,6 +10,7 @@ SGD, ADAGRAD = "sgd", "adagrad"
 OPTIMIZERS = (SGD, ADAGRAD)
 """How rows step: as in gensim, or by row-wise Adagrad (`adagrad`)."""
 FREEZABLE = ("inputs", "outputs")
+ALL_WORDS = "words"  # also a value of `StepSettings.freeze`: only documents are trained
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class StepSettings:
     freeze: str | None = None  # one of `FREEZABLE`: these vectors stay as they are; nodes belong to the outputs
     weighted: bool = False  # sentences have weights
     bags: bool = False  # inputs are bags of rows, such as a word and its n-grams
+    documents: bool = False  # tokens may have the vectors of their document's tags beside those of their contexts
 
     @property
     def have_states(self) -> bool:

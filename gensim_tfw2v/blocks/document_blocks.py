@@ -1,0 +1,142 @@
+"""Sentences with documents → blocks in which tokens are trained by the vectors of their documents' tags.
+
+With distributed memory (`dm`), a document's vectors are further contexts of each of its tokens. With a distributed bag
+of words (`dbow`), a token has no contexts, and each of the document's vectors predicts it alone. So does each word of
+its window if words are trained beside documents: a pair of words is then a token of the block, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from gensim_tfw2v.arrays import Float32Array, Float64Array, Int32Array, aligned_empty
+from gensim_tfw2v.blocks.bags import Bags
+from gensim_tfw2v.blocks.batches import Block, BlockMaker, Windows, draw_windows, pad_to, paths_of, weights_of
+from gensim_tfw2v.corpus.documents import TagLists
+from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.native.random_numbers import RandomNumbers
+
+_NO_DOCUMENT = -1
+
+
+@dataclass(frozen=True, kw_only=True)
+class DocumentBlockMaker(BlockMaker):
+    """Makes blocks of sentences with documents, for distributed memory."""
+
+    tags: TagLists
+    first_row: int
+    """The input row of the first tag."""
+
+    def _block(self, kept: Sentences, random: RandomNumbers) -> Block | None:
+        block = super()._block(kept, random)
+        if block is None or kept.documents is None:
+            return block
+        numbers, of_sentences = np.unique(kept.documents, return_inverse=True)
+        indices, offsets = self.tags.indices(numbers)
+        documents = _of_tokens(np.repeat(of_sentences, kept.lengths), block.left.shape)
+        is_trained = (block.left + block.right > 0) | (np.append(np.diff(offsets), 0)[documents] > 0)
+        return replace(
+            block,
+            bags=Bags.joined(indices + self.first_row, offsets),
+            documents=documents,
+            pairs=_sums(is_trained, block.weights),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BagOfWordsBlockMaker(DocumentBlockMaker):
+    """Makes blocks of pairs, of a document's or a word's vector and a word that it predicts."""
+
+    pairs_words: bool
+    """Whether words predict the words in their windows, too."""
+
+    def _block(self, kept: Sentences, random: RandomNumbers) -> Block | None:
+        pairs = self._document_pairs(kept)
+        if self.pairs_words:
+            pairs = _by_sentence(pairs, self._word_pairs(kept, random))
+        if not len(pairs.targets):
+            return None
+        grid = (*self.shape.cut(len(pairs.targets)), self.shape.run_tokens)
+        weights = None if pairs.weights is None else weights_of(pairs.weights, grid)
+        rows, numbers = np.unique(pairs.rows, return_inverse=True)
+        documents = _of_tokens(numbers, grid)
+        none = np.zeros(grid, np.int32)
+        targets = pairs.targets.astype(np.int32)
+        return Block(
+            left=none,
+            right=none,
+            input_ids=np.zeros((*grid[:2], grid[2] + 2), np.int32),  # which nothing reads without contexts
+            candidate_ids=self._draw_negatives(grid, random),
+            target_ids=None if self.negatives is None else pad_to(targets, grid),
+            tree=None if self.tree is None else paths_of(targets, self.tree, grid, window=1),
+            window=1,
+            tokens=kept.ids.size,
+            pairs=_sums(documents != _NO_DOCUMENT, weights),
+            weights=weights,
+            bags=Bags.joined(rows, np.arange(len(rows) + 1)),
+            documents=documents,
+        )
+
+    def _document_pairs(self, kept: Sentences) -> _Pairs:
+        """Return the pairs of tags and words: a sentence comes once for each tag of its document."""
+        numbers = np.full(kept.lengths.size, _NO_DOCUMENT, np.int32) if kept.documents is None else kept.documents
+        indices, offsets = self.tags.indices(numbers)
+        sentences = np.repeat(np.arange(len(numbers)), np.diff(offsets))
+        repeated = kept.at(sentences)
+        of_words = np.repeat(np.arange(len(sentences)), repeated.lengths)
+        weights = None if repeated.weights is None else repeated.weights[of_words]
+        return _Pairs(sentences[of_words], indices[of_words] + self.first_row, repeated.ids, weights)
+
+    def _word_pairs(self, kept: Sentences, random: RandomNumbers) -> _Pairs:
+        """Return the pairs of words and the words in their windows."""
+        left, right, _ = draw_windows(kept, (1, 1, kept.ids.size), self.window, self.windows is Windows.DRAWN, random)
+        before, counts = left.ravel(), (left + right).ravel()
+        centers = np.repeat(np.arange(kept.ids.size), counts)
+        places = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)  # 0, 1, ... for each center
+        places += places >= before[centers]  # the center itself is no context
+        sentences = np.repeat(np.arange(kept.lengths.size), kept.lengths)[centers]
+        weights = None if kept.weights is None else kept.weights[sentences]
+        return _Pairs(sentences, kept.ids[centers], kept.ids[centers - before[centers] + places], weights)
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Pairs of an input row and the word that it predicts."""
+
+    sentences: npt.NDArray[np.integer]  # ascending
+    rows: npt.NDArray[np.integer]
+    targets: npt.NDArray[np.integer]
+    weights: Float32Array | None
+
+
+def _by_sentence(first: _Pairs, second: _Pairs) -> _Pairs:
+    """Return all pairs, sentence by sentence, so that the learning rate falls for both kinds of them alike."""
+    sentences = np.concatenate([first.sentences, second.sentences])
+    order = np.argsort(sentences, kind="stable")
+    weights = None
+    if first.weights is not None and second.weights is not None:
+        weights = np.concatenate([first.weights, second.weights])[order]
+    return _Pairs(
+        sentences[order],
+        np.concatenate([first.rows, second.rows])[order],
+        np.concatenate([first.targets, second.targets])[order],
+        weights,
+    )
+
+
+def _of_tokens(numbers: npt.NDArray[np.integer], grid: tuple[int, ...]) -> Int32Array:
+    """Return the numbers of tokens in the shape of a grid, whose padding has no document."""
+    documents = aligned_empty(grid, np.int32)
+    flat = documents.reshape(-1)
+    flat[: len(numbers)] = numbers
+    flat[len(numbers) :] = _NO_DOCUMENT
+    return documents
+
+
+def _sums(is_trained: npt.NDArray[np.bool_], weights: Float32Array | None) -> Float64Array:
+    """Return how many tokens of each batch are trained; those of weight w count as w."""
+    of_tokens = is_trained if weights is None else is_trained * weights
+    return np.asarray(of_tokens.sum(axis=(1, 2), dtype=np.float64))

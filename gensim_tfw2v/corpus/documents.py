@@ -1,0 +1,120 @@
+"""Documents, which are words with tags → chunks of ids, each sentence with the number of its document's tags."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from gensim_tfw2v.arrays import Int32Array, Int64Array
+from gensim_tfw2v.corpus.chunks import Pieces
+from gensim_tfw2v.corpus.iterable_source import IterableSource
+
+
+class TagLists:
+    """Numbers of lists of tags: a list of one tag has the tag's index, and longer ones come after all tags.
+
+    Parameters
+    ----------
+    index_of : callable
+        Returns the index of a tag, -1 for a tag without a vector.
+    tags : int
+        How many tags have a vector.
+    """
+
+    def __init__(self, index_of: Callable[[Any], int], tags: int) -> None:
+        self._index_of, self._tags = index_of, tags
+        self._numbers: dict[tuple[int, ...], int] = {}
+        self._lists: list[tuple[int, ...]] = []  # those of several tags
+
+    def number(self, tags: Iterable[Any]) -> int:
+        """Return the number of a list, -1 if none of its tags has a vector. Call this from one thread at a time."""
+        found = tuple(index for index in map(self._index_of, tags) if index >= 0)
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            return -1
+        number = self._numbers.get(found)
+        if number is None:
+            number = self._numbers[found] = self._tags + len(self._lists)
+            self._lists.append(found)
+        return number
+
+    def indices(self, numbers: Int32Array) -> tuple[Int64Array, Int64Array]:
+        """Return the indices of the tags of lists, one list after the other, and where each begins and the last ends.
+
+        Any thread may call this. A list of the number -1 has no tags.
+        """
+        if not numbers.size or (numbers.max() < self._tags and numbers.min() >= 0):
+            return numbers.astype(np.int64), np.arange(len(numbers) + 1)
+        lists = [self._list(number) for number in numbers.tolist()]
+        return np.fromiter(chain.from_iterable(lists), np.int64), np.cumsum([0, *map(len, lists)])
+
+    def _list(self, number: int) -> tuple[int, ...]:
+        if number < 0:
+            return ()
+        return (number,) if number < self._tags else self._lists[number - self._tags]
+
+
+class DocumentSource(IterableSource):
+    """An iterable of documents that can be iterated over again, such as gensim's `TaggedDocument`.
+
+    A document is one sentence, however many words it has. Its tags are read together with its words, so that documents
+    may come in another order in each pass.
+
+    Parameters
+    ----------
+    documents : iterable
+        Each document has `words` and `tags`.
+    tags : TagLists
+        Numbers their tags.
+    *arguments, **options
+        As for `IterableSource`.
+    """
+
+    def __init__(self, documents: Iterable[Any], tags: TagLists, *arguments: Any, **options: Any) -> None:
+        super().__init__(documents, *arguments, **options)
+        self._tags = tags
+
+    def _read_in_batches(self, words: int, pieces: int) -> Generator[Pieces, None, None]:
+        read = _WordsOfDocuments(self._sentences, self._tags)
+        with closing(self._in_batches(read, words, pieces, are_cut=False)) as found:
+            for some in found:
+                yield replace(some, documents=read.take(len(some.lengths)))
+
+
+class _WordsOfDocuments:
+    """The words of documents. While they are read, the numbers of the documents' tags wait to be taken."""
+
+    def __init__(self, documents: Iterable[Any], tags: TagLists) -> None:
+        self._documents, self._tags = documents, tags
+        self._waiting: list[int] = []
+
+    def __iter__(self) -> Iterator[Any]:
+        for position, document in enumerate(self._documents):
+            words, tags = words_and_tags(document, position)
+            self._waiting.append(self._tags.number(tags))
+            yield words
+
+    def take(self, count: int) -> Int32Array:
+        """Return the numbers of the next documents."""
+        taken = np.array(self._waiting[:count], np.int32)
+        del self._waiting[:count]
+        return taken
+
+
+def words_and_tags(document: Any, position: int) -> tuple[Any, Any]:
+    """Return the words and the tags of a document; raise TypeError naming it if it has none."""
+    try:
+        return document.words, document.tags
+    except AttributeError:
+        text = repr(document)
+        shown = text if len(text) <= 60 else text[:60] + "..."
+        raise TypeError(
+            f"document number {position} is {shown} of type {type(document).__name__}; each document must have words "
+            "and tags: use gensim.models.doc2vec.TaggedDocument(words, tags)"
+        ) from None

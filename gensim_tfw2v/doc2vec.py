@@ -1,0 +1,63 @@
+"""gensim's Doc2Vec whose `train()` runs TensorFlow graphs: only arguments and hooks; other modules do the work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from gensim.models import Doc2Vec
+
+from gensim_tfw2v.model.arguments import all_arguments, signature_with_own, with_tables
+from gensim_tfw2v.model.documents import check_documents
+from gensim_tfw2v.word2vec import TFWord2Vec
+
+_SIGNATURE = signature_with_own(Doc2Vec, of_others=("sentences", "sg", "null_word"))
+
+
+class TFDoc2Vec(TFWord2Vec, Doc2Vec):
+    """Train, use and evaluate vectors of documents and words as with `gensim.models.Doc2Vec`, faster.
+
+    Every argument, attribute and method of gensim's class has the same meaning; `train()` runs TensorFlow graphs.
+    ``docs/how-to/document-vectors.md`` lists the differences. The arguments below are this class's own. Documents are
+    trained in one process, and their contexts are summed or averaged (``dm_concat=0``).
+
+    Parameters
+    ----------
+    {own_arguments}
+
+    Attributes
+    ----------
+    {results}
+
+    Examples
+    --------
+    >>> from gensim.models.doc2vec import TaggedDocument
+    >>> from gensim_tfw2v import TFDoc2Vec
+    >>> documents = [TaggedDocument(["cat", "say", "meow"], ["cats"]), TaggedDocument(["dog", "say", "woof"], ["dogs"])]
+    >>> model = TFDoc2Vec(documents, min_count=1)
+    >>> model.dv["cats"].shape
+    (100,)
+    """
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        found = all_arguments(_SIGNATURE, arguments, named)
+        check_documents(found)
+        if found["dm_mean"] is not None:
+            found["cbow_mean"] = found["dm_mean"]
+        self._construct(found)
+
+    def scan_vocab(  # type: ignore[override]  # as gensim's own, which has no `workers`
+        self,
+        corpus_iterable: Iterable[Any] | None = None,
+        corpus_file: str | None = None,
+        progress_per: int = 100000,
+        trim_rule: Any = None,
+    ) -> tuple[int, int]:
+        """Return the number of raw words and of documents of a corpus, and find its words and tags, as gensim does."""
+        self._reader.forget()
+        words, documents = Doc2Vec.scan_vocab(self, corpus_iterable, corpus_file, progress_per, trim_rule)
+        return words, documents
+
+
+TFDoc2Vec.__init__.__signature__ = _SIGNATURE  # type: ignore[attr-defined]
+TFDoc2Vec.__doc__ = with_tables(TFDoc2Vec.__doc__)

@@ -1,0 +1,74 @@
+"""A Doc2Vec model's documents: what trains them, the numbers of their tags, and which arguments do not go with them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from gensim.models import Doc2Vec, Word2Vec
+
+from gensim_tfw2v.blocks.batches import BlockMaker
+from gensim_tfw2v.blocks.document_blocks import BagOfWordsBlockMaker, DocumentBlockMaker
+from gensim_tfw2v.corpus.documents import TagLists
+from gensim_tfw2v.corpus.shards import is_encoded
+from gensim_tfw2v.corpus.table_file import is_table
+from gensim_tfw2v.placement.designs import DEFAULT_DESIGN
+
+# Arguments that documents do not go with, their values that do, and what to do instead.
+_REFUSED: dict[str, tuple[Any, str]] = {
+    "dm_concat": (0, "leave it out, or use gensim.models.Doc2Vec"),
+    "cluster": (None, "documents are trained in one process; leave it out"),
+    "vectors_on_servers": (False, "documents are trained in one process; leave it out"),
+    "distribution": (DEFAULT_DESIGN, "documents are trained in one process; leave it out"),
+    "reproducible": (False, "leave it out; workers=1 with a seed gives the same vectors again"),
+    "validation": (None, "leave it out; its losses would be those of words without documents"),
+    "early_stopping": (None, "leave it out; its losses would be those of words without documents"),
+    "checkpoint_dir": (None, "leave it out; checkpoints do not hold documents' tags"),
+    "column": (None, "leave it out; columns have no tags"),
+}
+
+
+def has_documents(model: Word2Vec) -> bool:
+    """Return whether a model trains vectors of documents."""
+    return isinstance(model, Doc2Vec)
+
+
+def trains_skip_gram(model: Word2Vec) -> bool:
+    """Return whether blocks are those of skip-gram; ``sg=1`` of a model with documents is a distributed bag of words.
+
+    Its pairs are trained as tokens without contexts.
+    """
+    return bool(model.sg) and not has_documents(model)
+
+
+def tag_lists_of(model: Word2Vec) -> TagLists | None:
+    """Return the numbers of documents' tags, None for a model without documents."""
+    if not has_documents(model):
+        return None
+    vectors = model.dv
+    return TagLists(lambda tag: int(vectors.get_index(tag, -1)), len(vectors))
+
+
+def with_documents(
+    maker: BlockMaker, model: Word2Vec, tags: TagLists, first_row: int, freeze: str | None
+) -> DocumentBlockMaker:
+    """Return a maker of blocks that train documents, whose tags have the input rows from `first_row` on."""
+    fields = vars(maker) | {"tags": tags, "first_row": first_row}
+    if model.dm:
+        return DocumentBlockMaker(**fields)
+    return BagOfWordsBlockMaker(**fields, pairs_words=bool(model.dbow_words) and freeze in (None, "outputs"))
+
+
+def check_documents(arguments: Mapping[str, Any]) -> None:
+    """Raise an error that names the first argument of a model with documents that does not go with documents."""
+    for name, (allowed, what_to_do) in _REFUSED.items():
+        value = arguments.get(name, allowed)
+        if value is not allowed and value != allowed:
+            raise ValueError(f"{name}={value!r} does not go with documents (TFDoc2Vec): {what_to_do}")
+    file = arguments.get("corpus_file")
+    if isinstance(file, str | os.PathLike) and (is_encoded(file) or is_table(file)):
+        raise ValueError(
+            f"corpus_file {os.fspath(file)!r} is an encoded corpus or a table; documents come from a text with a "
+            "document a line, or from an iterable of TaggedDocument"
+        )
