@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import wraps
 from typing import Any
 
 from gensim.models import Doc2Vec
@@ -57,6 +58,11 @@ class TFDoc2Vec(TFWord2Vec, Doc2Vec):
         self._reader.forget()
         words, documents = Doc2Vec.scan_vocab(self, corpus_iterable, corpus_file, progress_per, trim_rule)
         return words, documents
+
+    @wraps(TFWord2Vec.train)
+    def train(self, corpus_iterable: Any = None, corpus_file: Any = None, *arguments: Any, **named: Any) -> Any:
+        self._check_corpus_sanity(corpus_iterable, corpus_file)  # before other arguments, as gensim's class does
+        return super().train(corpus_iterable, corpus_file, *arguments, **named)
 
 
 TFDoc2Vec.__init__.__signature__ = _SIGNATURE  # type: ignore[attr-defined]
