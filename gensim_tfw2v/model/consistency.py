@@ -117,8 +117,7 @@ def _check_lock_factors(name: str, factors: Any) -> None:
     how = "set it to np.ones(1, np.float32), or to as many factors as there are rows"
     if np.ndim(factors) != 1 or not np.size(factors):
         raise RuntimeError(
-            f"{name} must have one dimension and at least one number to train, got shape "
-            f"{np.shape(factors)}; {how}"
+            f"{name} must have one dimension and at least one number to train, got shape {np.shape(factors)}; {how}"
         )
     found = np.asarray(factors)
     if found.dtype.kind not in "fiub" or not _are_finite(found):
