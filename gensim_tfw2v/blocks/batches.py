@@ -66,6 +66,10 @@ class Block:
     weights: Float32Array | None = None  # [S, R, B], of the tokens' sentences; None: all are 1
     bags: Bags | None = None  # of the block's inputs; None: each input is a row
 
+    def input_rows(self) -> Int32Array:
+        """Return the rows that the block's inputs consist of; each comes at least once."""
+        return self.input_ids if self.bags is None else self.bags.some(np.unique(self.input_ids)).members
+
 
 @dataclass(frozen=True)
 class BlockMaker:

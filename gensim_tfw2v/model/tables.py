@@ -84,7 +84,7 @@ def _states_for(model: Word2Vec, row_counts: Mapping[str, int]) -> dict[str, Flo
     parts = input_parts(model)
     of_inputs = _state_rows(parts)
     for name, rows in {**row_counts, **(of_inputs if len(parts) > 1 else {})}.items():
-        before = kept.get(name, np.zeros(0, np.float32))
+        before = kept.setdefault(name, np.zeros(rows, np.float32))
         if len(before) == rows:
             continue
         kept[name] = np.zeros(rows, np.float32)

@@ -19,7 +19,8 @@ FILE = "test_fasttext"
 def parts_of(module: types.ModuleType) -> dict[str, Any]:
     """Return the test classes and the test functions of a module, with the fixtures of the latter."""
     functions = {name: value for name, value in vars(module).items() if name.startswith(("test_", "_test"))}
-    return classes_of(module) | {name: value for name, value in functions.items() if callable(value)}
+    own = {name: case for name, case in classes_of(module).items() if case.__module__ == module.__name__}
+    return own | {name: value for name, value in functions.items() if callable(value)}
 
 
 _ours = changed(fasttext, FastText=TFFastText, load_facebook_model=load_facebook_model)
