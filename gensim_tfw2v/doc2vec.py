@@ -8,8 +8,10 @@ from typing import Any
 
 from gensim.models import Doc2Vec
 
+from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.model.arguments import all_arguments, signature_with_own, with_tables
 from gensim_tfw2v.model.documents import check_documents
+from gensim_tfw2v.model.inference import infer
 from gensim_tfw2v.word2vec import TFWord2Vec
 
 _SIGNATURE = signature_with_own(Doc2Vec, of_others=("sentences", "sg", "null_word"))
@@ -63,6 +65,36 @@ class TFDoc2Vec(TFWord2Vec, Doc2Vec):
     def train(self, corpus_iterable: Any = None, corpus_file: Any = None, *arguments: Any, **named: Any) -> Any:
         self._check_corpus_sanity(corpus_iterable, corpus_file)  # before other arguments, as gensim's class does
         return super().train(corpus_iterable, corpus_file, *arguments, **named)
+
+    def infer_corpus(
+        self,
+        documents: Iterable[Any] | None = None,
+        corpus_file: str | None = None,
+        *,
+        epochs: int | None = None,
+        alpha: float | None = None,
+        min_alpha: float | None = None,
+    ) -> Float32Array:
+        """Return the vectors of many new documents, which are inferred at once; the model stays as it is.
+
+        It does for each document what `infer_vector` does, with all workers, about as fast as training. One seed gives
+        the same vectors again.
+
+        Parameters
+        ----------
+        documents : iterable, optional
+            Lists of words, or objects with ``words`` such as `TaggedDocument`. An iterator is read into memory.
+        corpus_file : str, optional
+            A text with one document a line, in place of `documents`.
+        epochs, alpha, min_alpha
+            As for `infer_vector`. By default those of the model.
+
+        Returns
+        -------
+        ndarray of float32, shape (documents, vector_size)
+            The vectors in the order of the documents.
+        """
+        return infer(self, documents, corpus_file, epochs, alpha, min_alpha)
 
 
 TFDoc2Vec.__init__.__signature__ = _SIGNATURE  # type: ignore[attr-defined]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
-from gensim.models import FastText, Word2Vec
+from gensim.models import FastText, Word2Vec, fasttext
 
 from gensim_tfw2v.model.arguments import all_arguments, signature_with_own, with_tables
-from gensim_tfw2v.model.subwords import set_word_vectors
+from gensim_tfw2v.model.gensim_files import as_class
+from gensim_tfw2v.model.input_parts import joined_inputs
+from gensim_tfw2v.model.subwords import word_bags
 from gensim_tfw2v.word2vec import TFWord2Vec
 
 _SIGNATURE = signature_with_own(FastText)
@@ -42,7 +45,24 @@ class TFFastText(TFWord2Vec, FastText):
     def _clear_post_train(self) -> None:
         """Bring what follows from the trained rows up to date: the words' vectors, and no norms."""
         Word2Vec._clear_post_train(self)
-        set_word_vectors(self)
+        bags = word_bags(self)
+        self.wv.vectors = self.wv.vectors_vocab if bags is None else bags.means(joined_inputs(self))
+
+
+def load_facebook_model(path: str | os.PathLike[str], encoding: str = "utf-8") -> TFFastText:
+    """Return the model in a ``.bin`` file of Facebook's fastText, ready to train on.
+
+    `gensim.models.fasttext.load_facebook_vectors` reads the vectors alone, and `save_facebook_model` there writes a
+    model of this class as well.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file, which may be compressed.
+    encoding : str
+        The encoding of its words.
+    """
+    return as_class(TFFastText, fasttext.load_facebook_model(os.fspath(path), encoding))
 
 
 TFFastText.__init__.__signature__ = _SIGNATURE  # type: ignore[attr-defined]

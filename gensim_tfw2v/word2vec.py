@@ -347,7 +347,7 @@ class TFWord2Vec(Word2Vec):
     @classmethod
     def load(cls: type[_Model], *args: Any, rethrow: bool = False, **kwargs: Any) -> _Model:
         """Return a model saved by `save`, by gensim's own class or by a subclass of that, ready to train on."""
-        load = partial(Word2Vec.load.__func__, cls)  # type: ignore[attr-defined]  # subclasses' own take no `rethrow`
+        load = partial(Word2Vec.load.__func__, cls)  # those of gensim's subclasses take no `rethrow`
         return as_class(cls, loaded(load, *args, rethrow=rethrow, **kwargs))
 
     def __getstate__(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Bags: rows of input vectors that belong together, such as those of a word and its n-grams, or of a document's tags."""
+"""Bags: rows of input vectors that belong together, as those of a word and its n-grams, or of a document's tags."""
 
 from __future__ import annotations
 

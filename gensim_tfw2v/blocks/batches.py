@@ -68,6 +68,10 @@ class Block:
     bags: Bags | None = None
     documents: Int32Array | None = None  # [S, R, B], bags of rows that are further contexts of a token, -1 for none
 
+    def input_rows(self) -> Int32Array:
+        """Return the rows that the block's inputs consist of; each comes at least once."""
+        return self.input_ids if self.bags is None else self.bags.some(np.unique(self.input_ids)).members
+
 
 @dataclass(frozen=True)
 class BlockMaker:

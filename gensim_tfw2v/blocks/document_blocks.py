@@ -7,6 +7,7 @@ its window if words are trained beside documents: a pair of words is then a toke
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -61,8 +62,7 @@ class BagOfWordsBlockMaker(DocumentBlockMaker):
             return None
         grid = (*self.shape.cut(len(pairs.targets)), self.shape.run_tokens)
         weights = None if pairs.weights is None else weights_of(pairs.weights, grid)
-        rows, numbers = np.unique(pairs.rows, return_inverse=True)
-        documents = _of_tokens(numbers, grid)
+        documents = _of_tokens(pairs.rows, grid)
         none = np.zeros(grid, np.int32)
         targets = pairs.targets.astype(np.int32)
         return Block(
@@ -76,9 +76,15 @@ class BagOfWordsBlockMaker(DocumentBlockMaker):
             tokens=kept.ids.size,
             pairs=_sums(documents != _NO_DOCUMENT, weights),
             weights=weights,
-            bags=Bags.joined(rows, np.arange(len(rows) + 1)),
+            bags=self._single_rows,
             documents=documents,
         )
+
+    @functools.cached_property
+    def _single_rows(self) -> Bags:
+        """A bag for each input row, which has its number."""
+        rows = np.arange(self.first_row + len(self.tags) + 1)
+        return Bags.joined(rows[:-1], rows)
 
     def _document_pairs(self, kept: Sentences) -> _Pairs:
         """Return the pairs of tags and words: a sentence comes once for each tag of its document."""

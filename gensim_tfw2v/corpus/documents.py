@@ -31,6 +31,10 @@ class TagLists:
         self._numbers: dict[tuple[int, ...], int] = {}
         self._lists: list[tuple[int, ...]] = []  # those of several tags
 
+    def __len__(self) -> int:
+        """How many tags have a vector."""
+        return self._tags
+
     def number(self, tags: Iterable[Any]) -> int:
         """Return the number of a list, -1 if none of its tags has a vector. Call this from one thread at a time."""
         found = tuple(index for index in map(self._index_of, tags) if index >= 0)

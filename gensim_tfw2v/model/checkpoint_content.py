@@ -105,7 +105,9 @@ def read_tables(model: Word2Vec, checkpoint: Checkpoint) -> None:
         model.wv.vectors.store.begin_with(contents_of(checkpoint))
     else:
         for name in _tables_in(checkpoint):
-            checkpoint.read_into(name, matrix_of(model, name))
+            matrix = matrix_of(model, name)
+            checkpoint.read_into(name, matrix)
+            set_matrix(model, name, matrix)
         set_states(model, states_in(checkpoint.arrays, checkpoint.array))
     set_lock_factors(model, checkpoint.array("lock_factors"))
 

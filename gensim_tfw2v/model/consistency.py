@@ -6,12 +6,12 @@ Callers may change all of them by hand, and a damaged file may hold anything. Tr
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from gensim.models import Word2Vec
 
+from gensim_tfw2v.model.documents import has_documents
 from gensim_tfw2v.model.input_parts import input_parts
 from gensim_tfw2v.model.tables import matrices_of
 from gensim_tfw2v.placement.contract import RemoteMatrix
@@ -24,7 +24,9 @@ _LARGEST_PLACE = 2**32 - 1  # in a cum_table
 
 def check_fits(model: Word2Vec) -> None:
     """Raise RuntimeError if what training needs is missing, or does not fit the vocabulary."""
-    _check_ids(model.wv.key_to_index, len(model.wv))
+    _check_ids("wv", "word", model.wv)
+    if has_documents(model):
+        _check_ids("dv", "tag", model.dv)
     _check_arrays(model)
     if model.negative:
         _check_cumulative_table(model.cum_table)
@@ -34,7 +36,7 @@ def check_fits(model: Word2Vec) -> None:
     if model.hs and len(model.wv) > 1 and "point" not in model.wv.expandos:
         raise RuntimeError(f"the vocabulary has no Huffman tree to train with hs={model.hs}; {_BUILD_FIRST}")
     for name, matrix, _ in matrices_of(model):
-        _check_numbers(name, matrix, model.wv)
+        _check_numbers(name, matrix, model)
     _check_states(model.optimizer_states)
 
 
@@ -63,7 +65,8 @@ def _check_arrays(model: Word2Vec) -> None:
             raise RuntimeError(f"{name} must hold numbers to train, got the type {array.dtype}; {_RESTORE}")
 
 
-def _check_ids(key_to_index: Mapping[Any, Any], words: int) -> None:
+def _check_ids(owner: str, key: str, vectors: Any) -> None:
+    key_to_index, words = vectors.key_to_index, len(vectors)
     try:
         ids = np.fromiter(key_to_index.values(), np.int64, len(key_to_index))
         is_wrong = (ids < 0) | (ids >= words)
@@ -73,8 +76,9 @@ def _check_ids(key_to_index: Mapping[Any, Any], words: int) -> None:
     if is_wrong.any():
         word = list(key_to_index)[int(np.argmax(is_wrong))]
         raise RuntimeError(
-            f"wv.key_to_index has the id {key_to_index[word]!r} for the word {word!r}, and wv.index_to_key has {words} "
-            f"words, with ids from 0 to {words - 1}; change both alike, or build the vocabulary again (build_vocab)"
+            f"{owner}.key_to_index has the id {key_to_index[word]!r} for the {key} {word!r}, and {owner}.index_to_key "
+            f"has {words} {key}s, with ids from 0 to {words - 1}; change both alike, or build the vocabulary again "
+            "(build_vocab)"
         )
 
 
@@ -117,8 +121,7 @@ def _check_lock_factors(name: str, factors: Any) -> None:
     how = "set it to np.ones(1, np.float32), or to as many factors as there are rows"
     if np.ndim(factors) != 1 or not np.size(factors):
         raise RuntimeError(
-            f"{name} must have one dimension and at least one number to train, got shape "
-            f"{np.shape(factors)}; {how}"
+            f"{name} must have one dimension and at least one number to train, got shape {np.shape(factors)}; {how}"
         )
     found = np.asarray(factors)
     if found.dtype.kind not in "fiub" or not _are_finite(found):
@@ -136,7 +139,7 @@ def _check_states(states: Any) -> None:
             raise RuntimeError(f"optimizer_states[{name!r}] must hold finite numbers of 0 or more to train; {how}")
 
 
-def _check_numbers(name: str, matrix: Any, vectors: Any) -> None:
+def _check_numbers(name: str, matrix: Any, model: Word2Vec) -> None:
     if isinstance(matrix, RemoteMatrix):
         return
     for first in range(0, len(matrix), _ROWS_AT_ONCE):
@@ -144,8 +147,16 @@ def _check_numbers(name: str, matrix: Any, vectors: Any) -> None:
         if _are_finite(rows):
             continue
         row = first + next(number for number, values in enumerate(rows) if not _are_finite(values))
-        of_word = "" if name in ("syn1", "wv.vectors_ngrams") else f", of the word {vectors.index_to_key[row]!r}"
-        raise RuntimeError(f"{name} holds NaN or infinity in row {row}{of_word}; {_RESTORE}")
+        raise RuntimeError(f"{name} holds NaN or infinity in row {row}{_of_key(model, name, row)}; {_RESTORE}")
+
+
+def _of_key(model: Word2Vec, name: str, row: int) -> str:
+    """Return which word or tag a row of a matrix belongs to, as the end of a sentence."""
+    if name in ("syn1", "wv.vectors_ngrams"):
+        return ""
+    if name == "dv.vectors":
+        return f", of the tag {model.dv.index_to_key[row]!r}"
+    return f", of the word {model.wv.index_to_key[row]!r}"
 
 
 def _are_finite(values: Any) -> bool:

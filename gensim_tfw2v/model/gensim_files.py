@@ -17,7 +17,12 @@ from gensim_tfw2v.steps.settings import SGD
 _Model = TypeVar("_Model")
 
 # Attributes that belong only to this process.
-_NEVER_SAVED = {"_reader", "_is_constructed", *(argument.name for argument in OWN_ARGUMENTS if not argument.is_saved)}
+_NEVER_SAVED = {
+    "_reader",
+    "_is_constructed",
+    "_ngrams",
+    *(argument.name for argument in OWN_ARGUMENTS if not argument.is_saved),
+}
 
 
 def saved_state(model: Word2Vec) -> dict[str, Any]:
@@ -34,7 +39,7 @@ def restored_state(state: dict[str, Any]) -> dict[str, Any]:
 def as_plain_gensim(model: Word2Vec) -> Word2Vec:
     """Return a plain gensim model that shares a model's vocabulary and matrices."""
     plain_class = gensims_class(type(model))
-    plain: Word2Vec = plain_class.__new__(plain_class)
+    plain: Word2Vec = object.__new__(plain_class)
     vars(plain).update(saved_state(model))
     return plain
 

@@ -1,4 +1,10 @@
-"""The matrices of a model whose rows, one after the other, are its input vectors: of words, then of n-grams."""
+"""The matrices of a model whose trained rows, one after the other, are its input table: words', then others'.
+
+The others are those of n-grams or of documents' tags.
+
+A model with one such matrix has its table there. For a model with several, the table is a copy of the rows that its
+words use, which `set_inputs` writes back.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +15,8 @@ from typing import Any
 import numpy as np
 from gensim.models import Doc2Vec, FastText, Word2Vec
 
-from gensim_tfw2v.arrays import Float32Array, address_of
+from gensim_tfw2v.arrays import Float32Array, Int64Array
+from gensim_tfw2v.model.subwords import ngrams_of
 
 
 @dataclass(frozen=True)
@@ -20,11 +27,21 @@ class InputPart:
     matrix: str  # the owner's attribute
     locks: str  # the owner's attribute with the factors of the rows' steps
     rows: int  # as many as the vocabulary needs
+    used: Int64Array | None = None  # the rows that are trained; None: all
 
     @property
     def name(self) -> str:
         """The matrix as a user names it."""
         return f"{self.owner}.{self.matrix}"
+
+    @property
+    def size(self) -> int:
+        """How many rows are trained."""
+        return self.rows if self.used is None else len(self.used)
+
+    def of_used(self, values: Any) -> Any:
+        """Return those of the values that belong to trained rows."""
+        return values if self.used is None else values[self.used]
 
     def get(self, model: Word2Vec) -> Any:
         """Return the matrix, None if the model has none."""
@@ -43,57 +60,56 @@ class InputPart:
 
 
 def input_parts(model: Word2Vec) -> tuple[InputPart, ...]:
-    """Return the parts of a model's input vectors, in the order of their rows."""
+    """Return the parts of a model's input table, in the order of their rows."""
     words = len(model.wv)
     if isinstance(model, FastText):
+        bucket = model.wv.bucket
         return (
             InputPart("wv", "vectors_vocab", "vectors_vocab_lockf", words),
-            InputPart("wv", "vectors_ngrams", "vectors_ngrams_lockf", model.wv.bucket),
+            InputPart("wv", "vectors_ngrams", "vectors_ngrams_lockf", bucket, ngrams_of(model).used),
         )
-    of_words = InputPart("wv", "vectors", "vectors_lockf", words)
-    return (of_words, InputPart("dv", "vectors", "vectors_lockf", len(model.dv))) if isinstance(model, Doc2Vec) else (of_words,)
+    if isinstance(model, Doc2Vec):
+        # Without vectors of words, one stands for them: the operation reads a row for each context, if only of padding.
+        used = None if model.dm or model.dbow_words else np.zeros(1, np.int64)
+        return (
+            InputPart("wv", "vectors", "vectors_lockf", words, used),
+            InputPart("dv", "vectors", "vectors_lockf", len(model.dv)),
+        )
+    return (InputPart("wv", "vectors", "vectors_lockf", words),)
 
 
-def joined(parts: Sequence[Any]) -> tuple[Float32Array, list[Float32Array]]:
-    """Return a writable array with the rows of all arrays, and these as views of it.
-
-    If they are consecutive views of such an array already, nothing is copied.
-    """
-    if len(parts) == 1:
-        one = np.require(parts[0], np.float32, ["C", "W"])
-        return one, [one]
-    whole = parts[0].base
-    if _can_be_whole(whole, parts):
-        views = split(whole, list(map(len, parts)))
-        if all(address_of(view) == address_of(part) or not len(part) for view, part in zip(views, parts, strict=True)):
-            return whole, views
-    whole = np.concatenate([np.asarray(part, np.float32) for part in parts])
-    return whole, split(whole, list(map(len, parts)))
+def joined(parts: Sequence[InputPart], values: Sequence[Any]) -> Float32Array:
+    """Return the values of all trained rows; `values` has those of all rows of each part."""
+    used = [part.of_used(each) for part, each in zip(parts, values, strict=True)]
+    return np.concatenate([np.asarray(each, np.float32) for each in used])
 
 
-def _can_be_whole(whole: Any, parts: Sequence[Any]) -> bool:
-    return (
-        isinstance(whole, np.ndarray)
-        and whole.dtype == np.float32
-        and whole.flags.carray
-        and whole.shape == (sum(map(len, parts)), *parts[0].shape[1:])
-        and all(part.dtype == np.float32 and part.flags.c_contiguous for part in parts)
-    )
-
-
-def split(whole: Float32Array, rows: Sequence[int]) -> list[Float32Array]:
-    """Return consecutive views of an array with these numbers of rows."""
-    return np.split(whole, np.cumsum(rows)[:-1])
+def write_back(parts: Sequence[InputPart], values: Float32Array, targets: Sequence[Any]) -> None:
+    """Write the values of all trained rows into arrays of all rows of each part."""
+    ends = np.cumsum([part.size for part in parts])[:-1]
+    for part, of_part, target in zip(parts, np.split(values, ends), targets, strict=True):
+        target[slice(None) if part.used is None else part.used] = of_part
 
 
 def joined_inputs(model: Word2Vec) -> Float32Array:
-    """Return a model's input vectors as one matrix, of which the model's own matrices are views."""
+    """Return a model's input table: its only matrix, made writable float32 in place if it is not, or a copy."""
     parts = input_parts(model)
-    whole, views = joined([part.get(model) for part in parts])
-    for part, view in zip(parts, views, strict=True):
-        if part.get(model) is not view:
-            part.set(model, view)
-    return whole
+    if len(parts) > 1:
+        return joined(parts, [part.get(model) for part in parts])
+    inputs = np.require(parts[0].get(model), np.float32, ["C", "W"])
+    parts[0].set(model, inputs)
+    return inputs
+
+
+def set_inputs(model: Word2Vec, inputs: Any) -> None:
+    """Set a model's input table; rows of several matrices are written there, others of these stay as they are."""
+    parts = input_parts(model)
+    if len(parts) == 1:
+        parts[0].set(model, inputs)
+        return
+    for part in parts:
+        part.set(model, np.require(part.get(model), np.float32, ["C", "W"]))
+    write_back(parts, inputs, [part.get(model) for part in parts])
 
 
 def lock_factors_of(model: Word2Vec) -> Float32Array:
@@ -102,13 +118,15 @@ def lock_factors_of(model: Word2Vec) -> Float32Array:
     factors = [part.factors(model) for part in parts]
     if len(parts) == 1 or all(len(each) == 1 and each[0] == factors[0][0] for each in factors):
         return factors[0]
-    return np.concatenate([np.resize(each, part.rows) for each, part in zip(factors, parts, strict=True)])
+    return joined(parts, [np.resize(each, part.rows) for each, part in zip(factors, parts, strict=True)])
 
 
 def set_lock_factors(model: Word2Vec, factors: Float32Array) -> None:
-    """Set the factors that `lock_factors_of` has returned."""
+    """Set the factors that `lock_factors_of` has returned; rows that are not trained get 1."""
     parts = input_parts(model)
     is_one_each = len(parts) == 1 or len(factors) == 1
-    each = [factors] * len(parts) if is_one_each else split(factors, [part.rows for part in parts])
+    each = [factors.copy() if is_one_each else np.ones(part.rows, np.float32) for part in parts]
+    if not is_one_each:
+        write_back(parts, factors, each)
     for part, of_part in zip(parts, each, strict=True):
-        setattr(getattr(model, part.owner), part.locks, of_part.copy())
+        setattr(getattr(model, part.owner), part.locks, of_part)

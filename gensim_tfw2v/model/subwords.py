@@ -3,34 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from gensim.models import FastText, Word2Vec
 
+from gensim_tfw2v.arrays import Int64Array
 from gensim_tfw2v.blocks.bags import Bags
-from gensim_tfw2v.model.input_parts import joined_inputs
 
 _SETTINGS = ("min_n", "max_n", "bucket")  # attributes of the keyed vectors
 
 
+@dataclass(frozen=True)
+class NGrams:
+    """The n-grams of a vocabulary's words."""
+
+    bags: Bags  # of each word: its own row, then those of its n-grams, which follow the rows of all words
+    used: Int64Array  # the rows of ``vectors_ngrams`` that a word uses, ascending
+    of_words: Any  # gensim's list, from which the others follow
+
+
+def ngrams_of(model: FastText) -> NGrams:
+    """Return the n-grams of a model's words, found once for a vocabulary."""
+    found: NGrams | None = vars(model).get("_ngrams")
+    if found is None or found.of_words is not model.wv.buckets_word:
+        found = model._ngrams = _found(model.wv.buckets_word, len(model.wv))
+    return found
+
+
+def _found(of_words: Any, words: int) -> NGrams:
+    ngrams = [np.asarray(each, np.int64) for each in of_words]
+    before = np.cumsum([0, *map(len, ngrams)])
+    used, numbers = np.unique(np.concatenate([np.zeros(0, np.int64), *ngrams]), return_inverse=True)
+    rows = np.insert(numbers + words, before[:-1], np.arange(words))
+    return NGrams(Bags.joined(rows, before + np.arange(words + 1)), used, of_words)
+
+
 def word_bags(model: Word2Vec) -> Bags | None:
     """Return the input rows of each word, None if a word is a row alone."""
-    return _bags(model.wv) if isinstance(model, FastText) and model.wv.bucket else None
-
-
-def _bags(vectors: Any) -> Bags:
-    words = len(vectors)
-    ngrams = [np.asarray(each, np.int64) for each in vectors.buckets_word]
-    before = np.cumsum([0, *map(len, ngrams)])
-    rows = np.insert(np.concatenate(ngrams) + words, before[:-1], np.arange(words))
-    return Bags.joined(rows, before + np.arange(words + 1))
-
-
-def set_word_vectors(model: FastText) -> None:
-    """Set ``wv.vectors``: of each word, the mean of its own row and those of its n-grams, as gensim's loop would."""
-    bags = word_bags(model)
-    model.wv.vectors = model.wv.vectors_vocab if bags is None else bags.means(joined_inputs(model))
+    return ngrams_of(model).bags if isinstance(model, FastText) and model.wv.bucket else None
 
 
 def subword_settings(model: Word2Vec) -> dict[str, int]:
@@ -39,7 +51,7 @@ def subword_settings(model: Word2Vec) -> dict[str, int]:
 
 
 def restore_subwords(model: Word2Vec, settings: Mapping[str, int]) -> None:
-    """Set these settings, and find the n-grams of a model's words."""
+    """Set these settings, find the n-grams of a model's words, and make their rows from the seed."""
     if isinstance(model, FastText):
         vars(model.wv).update(settings)
-        model.wv.recalc_char_ngram_buckets()
+        model.wv.resize_vectors(seed=model.seed)

@@ -10,7 +10,8 @@ from gensim.models import Word2Vec
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.model.consistency import check_fits, check_rows
-from gensim_tfw2v.model.tables import tables_of, tables_of_words
+from gensim_tfw2v.model.input_parts import input_parts
+from gensim_tfw2v.model.tables import keep_inputs, tables_of, tables_of_words
 from gensim_tfw2v.placement.contract import ModelTables, Placement
 from gensim_tfw2v.placement.row_states import STATE_SUFFIX
 from gensim_tfw2v.training.cadence import BackupCadence
@@ -84,6 +85,7 @@ class TableSync:
             np.copyto(table, copies[name])
         for name, states in tables.states.items():
             np.copyto(states, copies[name + STATE_SUFFIX][:, 0])
+        keep_inputs(self._model, tables)
         self._model._clear_post_train()
         self._is_pushed = False
 
@@ -105,11 +107,12 @@ class TableSync:
         tables = self._tables()
         if not self.placement.can_fail:
             self.placement.read_into(tables)
-            return
-        if self._buffer is None:
-            self._buffer = tables.empty()
-        self.placement.read_into(self._buffer)
-        self._buffer.copy_to(tables)
+        else:
+            if self._buffer is None:
+                self._buffer = tables.empty()
+            self.placement.read_into(self._buffer)
+            self._buffer.copy_to(tables)
+        keep_inputs(self._model, tables)
 
     def check_words(self) -> None:
         """Raise RuntimeError if there are more or fewer words than when training began."""
@@ -141,7 +144,9 @@ class TableSync:
 
     def _most_moved(self) -> tuple[int, float]:
         before, now = self._tables(), self.look()
-        found = [_furthest(before.inputs, now.inputs)]
+        of_words, *_ = input_parts(self._model)
+        words = slice(of_words.size if of_words.used is None else 0)  # others are rows of n-grams or tags
+        found = [_furthest(before.inputs[words], now.inputs[words])]
         if before.outputs is not None and now.outputs is not None:
             found.append(_furthest(before.outputs, now.outputs))
         return max(found, key=lambda word_and_distance: word_and_distance[1])
@@ -159,5 +164,5 @@ class TableSync:
 def _furthest(before: Float32Array, now: Float32Array) -> tuple[int, float]:
     """Return the row in which two matrices differ most, and the length of the difference."""
     squares = [float(np.sum(np.square(np.subtract(*rows, dtype=np.float64)))) for rows in zip(now, before, strict=True)]
-    row = int(np.argmax(squares))
-    return row, float(np.sqrt(squares[row]))
+    row = int(np.argmax(squares)) if squares else 0
+    return row, float(np.sqrt(max(squares, default=0.0)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,15 @@ import numpy as np
 from gensim.models import KeyedVectors, Word2Vec
 
 from gensim_tfw2v.arrays import Float32Array
-from gensim_tfw2v.model.input_parts import input_parts, joined, joined_inputs, lock_factors_of, split
+from gensim_tfw2v.model.input_parts import (
+    InputPart,
+    input_parts,
+    joined,
+    joined_inputs,
+    lock_factors_of,
+    set_inputs,
+    write_back,
+)
 from gensim_tfw2v.placement.contract import ModelTables, RemoteMatrix, check_is_here
 from gensim_tfw2v.placement.remote.server_matrix import server_matrices
 from gensim_tfw2v.steps.settings import ADAGRAD, SGD
@@ -53,11 +61,8 @@ def set_matrix(model: Word2Vec, table: str, matrix: Float32Array | RemoteMatrix)
     """Set the matrix of a table."""
     if table in _OUTPUTS:
         setattr(model, _OUTPUTS[table], matrix)
-        return
-    parts = input_parts(model)
-    matrices = [matrix] if len(parts) == 1 else split(matrix, [part.rows for part in parts])
-    for part, of_part in zip(parts, matrices, strict=True):
-        part.set(model, of_part)
+    else:
+        set_inputs(model, matrix)
 
 
 def matrix_of(model: Word2Vec, table: str) -> Any:
@@ -76,29 +81,45 @@ def _states_for(model: Word2Vec, row_counts: Mapping[str, int]) -> dict[str, Flo
     if model.optimizer == SGD:
         return {}
     kept: dict[str, Float32Array] = model.optimizer_states
-    # Those of further input rows, such as n-grams', are apart, so that they stay theirs when there are more words.
-    of_inputs = {("inputs" if number == 0 else part.matrix): part.rows for number, part in enumerate(input_parts(model))}
-    for name, rows in (row_counts | (of_inputs if len(of_inputs) > 1 else {})).items():
-        before = kept.get(name, np.zeros(0, np.float32))
+    parts = input_parts(model)
+    of_inputs = _state_rows(parts)
+    for name, rows in {**row_counts, **(of_inputs if len(parts) > 1 else {})}.items():
+        before = kept.setdefault(name, np.zeros(rows, np.float32))
         if len(before) == rows:
             continue
         kept[name] = np.zeros(rows, np.float32)
         if len(before) < rows:
             kept[name][: len(before)] = before
     states = {name: kept[name] for name in row_counts}
-    if len(of_inputs) > 1:
-        states["inputs"], views = joined([kept[name] for name in of_inputs])
-        kept.update(zip(of_inputs, views, strict=True))
+    if len(parts) > 1:
+        states["inputs"] = joined(parts, [kept[name] for name in of_inputs])
     return states
 
 
 def set_states(model: Word2Vec, states: Mapping[str, Float32Array]) -> None:
     """Set the optimizer's states of each table's rows."""
-    parts = input_parts(model)
-    model.optimizer_states = dict(states)
+    parts, kept = input_parts(model), dict(states)
     if len(parts) > 1 and "inputs" in states:
-        first, *further = split(states["inputs"], [part.rows for part in parts])
-        model.optimizer_states |= {"inputs": first, **{part.matrix: each for part, each in zip(parts[1:], further)}}
+        kept |= {name: np.zeros(rows, np.float32) for name, rows in _state_rows(parts).items()}
+        write_back(parts, states["inputs"], [kept[name] for name in _state_rows(parts)])
+    model.optimizer_states = kept
+
+
+def _state_rows(parts: Sequence[InputPart]) -> dict[str, int]:
+    """Return how many states each part has, by its name among ``optimizer_states``.
+
+    Those of further parts are apart, so that they stay theirs when there are more words.
+    """
+    return {("inputs" if number == 0 else part.matrix): part.rows for number, part in enumerate(parts)}
+
+
+def keep_inputs(model: Word2Vec, tables: ModelTables) -> None:
+    """Write the input table, and the states of its rows, back into a model whose table is a copy."""
+    parts = input_parts(model)
+    if len(parts) > 1:
+        set_inputs(model, tables.inputs)
+        if "inputs" in tables.states:
+            write_back(parts, tables.states["inputs"], [model.optimizer_states[name] for name in _state_rows(parts)])
 
 
 class ServerKeyedVectors(KeyedVectors):

@@ -18,6 +18,7 @@ from gensim_tfw2v.model.arguments import FIXED_IN_TRAINING
 from gensim_tfw2v.model.choices import block_maker, choices_for
 from gensim_tfw2v.model.corpus_reading import Corpus
 from gensim_tfw2v.model.documents import tag_lists_of, trains_skip_gram, with_documents
+from gensim_tfw2v.model.input_parts import input_parts
 from gensim_tfw2v.model.validation import hold_out_for, validation_for
 from gensim_tfw2v.placement.block_size import in_flight_limits
 from gensim_tfw2v.placement.choice import choose_placement
@@ -138,7 +139,7 @@ def plan_for(model: Word2Vec, arguments: TrainArguments, beginning: Beginning) -
     held_out = hold_out_for(arguments.validation, choices.entropy)
     maker, tags = block_maker(model, choices), tag_lists_of(model)
     if tags is not None:
-        maker = with_documents(maker, model, tags, len(model.wv), arguments.freeze)
+        maker = with_documents(maker, model, tags, input_parts(model)[0].size, arguments.freeze)
     source = model._reader.source(
         model,
         corpus,

@@ -15,11 +15,15 @@ from gensim_tfw2v import TFDoc2Vec
 
 FILE = "test_doc2vec"
 # Contexts that are concatenated, which TFDoc2Vec refuses.
-CONCATENATED = {"test_dmc_hs", "test_dmc_hs_fromfile", "test_dmc_neg", "test_dmc_neg_fromfile", "test_deterministic_dmc"}
+CONCATENATED = {
+    "test_dmc_hs",
+    "test_dmc_hs_fromfile",
+    "test_dmc_neg",
+    "test_dmc_neg_fromfile",
+    "test_deterministic_dmc",
+}
 
-_suite = load_tests_of_gensim(
-    FILE, "gensim_doc2vec_tests_on_tfdoc2vec", doc2vec=changed(doc2vec, Doc2Vec=TFDoc2Vec)
-)
+_suite = load_tests_of_gensim(FILE, "gensim_doc2vec_tests_on_tfdoc2vec", doc2vec=changed(doc2vec, Doc2Vec=TFDoc2Vec))
 
 
 def _expect_refusals(case: type[unittest.TestCase]) -> None:
