@@ -62,7 +62,9 @@ class TFDoc2Vec(TFWord2Vec, Doc2Vec):
         return words, documents
 
     @wraps(TFWord2Vec.train)
-    def train(self, corpus_iterable: Any = None, corpus_file: Any = None, *arguments: Any, **named: Any) -> Any:
+    def train(  # type: ignore[override]
+        self, corpus_iterable: Any = None, corpus_file: Any = None, *arguments: Any, **named: Any
+    ) -> Any:
         self._check_corpus_sanity(corpus_iterable, corpus_file)  # before other arguments, as gensim's class does
         return super().train(corpus_iterable, corpus_file, *arguments, **named)
 

@@ -99,7 +99,8 @@ def signature_with_own(gensims_class: type[Any], of_others: Collection[str] = ()
     more = {argument.name: argument.default for argument in OWN_ARGUMENTS}
     if parameters[-1].kind is inspect.Parameter.VAR_KEYWORD:
         del parameters[-1]
-        passed_on = inspect.signature(gensims_class.__mro__[1].__init__).parameters
+        base: Any = gensims_class.__mro__[1]
+        passed_on = inspect.signature(base.__init__).parameters
         names = passed_on.keys() - {"self", *signature.parameters, *of_others}
         more = {name: each.default for name, each in passed_on.items() if name in names} | more
     kind = inspect.Parameter.KEYWORD_ONLY

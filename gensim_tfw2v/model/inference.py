@@ -34,10 +34,8 @@ def infer(
     model: Doc2Vec, documents: Any, corpus_file: Any, epochs: int | None, alpha: float | None, min_alpha: float | None
 ) -> Float32Array:
     """Return the vectors of documents, as `TFDoc2Vec.infer_corpus` does and with its arguments."""
-    settings = plain_arguments(
-        {"epochs": epochs, "alpha": alpha or model.alpha, "min_alpha": min_alpha or model.min_alpha}
-    )
-    epochs = settings["epochs"] or model.epochs
+    rates = {"alpha": alpha or model.alpha, "min_alpha": min_alpha or model.min_alpha}
+    settings = plain_arguments({"epochs": epochs or model.epochs, **rates})
     numbered = _NumberedDocuments(documents, corpus_file)
     check_documents({**vars(model), "corpus_file": corpus_file})
     check_fits(model)
@@ -45,9 +43,9 @@ def infer(
     rows, words = _first_vectors(numbered, model.vector_size)
     if not len(rows):
         return rows
-    fall = (settings["alpha"] - settings["min_alpha"]) / max(epochs - 1, 1)
-    rates = [settings["alpha"] - fall * epoch for epoch in range(epochs)]  # one an epoch, as in `infer_vector`
-    return _trained(model, numbered, rows, words, rates)
+    # Each epoch has one rate, as in `infer_vector`.
+    of_epochs = np.linspace(settings["alpha"], settings["min_alpha"], settings["epochs"]).tolist()
+    return _trained(model, numbered, rows, words, of_epochs)
 
 
 class _NumberedDocuments:
@@ -56,14 +54,13 @@ class _NumberedDocuments:
     def __init__(self, documents: Any, corpus_file: Any) -> None:
         if (documents is None) == (corpus_file is None):
             raise TypeError("infer_corpus() needs either documents or a corpus_file")
-        if documents is not None and (isinstance(documents, str | bytes) or not hasattr(documents, "__iter__")):
-            raise TypeError(
-                f"documents must be an iterable of lists of words or of TaggedDocument, got a {type(documents).__name__}"
-            )
-        is_read_once = isinstance(documents, Iterator)  # each epoch reads the documents
-        self._documents: Iterable[Any] = list(documents) if is_read_once else documents
         if documents is None:
-            self._documents = TaggedLineDocument(corpus_file)
+            documents = TaggedLineDocument(corpus_file)
+        if isinstance(documents, str | bytes) or not hasattr(documents, "__iter__"):
+            kind = type(documents).__name__
+            raise TypeError(f"documents must be an iterable of lists of words or of TaggedDocument, got a {kind}")
+        # Each epoch reads the documents.
+        self._documents: Iterable[Any] = list(documents) if isinstance(documents, Iterator) else documents
 
     def __iter__(self) -> Iterator[TaggedDocument]:
         for number, document in enumerate(self._documents):
@@ -102,19 +99,23 @@ def _trained(
     )
     with source, closing(make_placement(choice, choices.settings, maker)) as placement:
         placement.load(replace(tables, inputs=inputs, lock_factors=ones, states={}))
-        for epoch, rate in enumerate(rates):
-            plan = EpochPlan(
-                epoch=epoch,
-                epochs=len(rates),
-                seed=(*choices.entropy, _INFERENCE, epoch),
-                learning_rate_at=lambda _, rate=rate: rate,
-                total_examples=len(rows),
-                total_words=words,
-                exact_loss=False,
-            )
-            for _ in train_epochs([plan], source, placement, []):  # an epoch at a time: documents are trained in order
+        for epoch in range(len(rates)):
+            # One epoch at a time, so that no thread begins with a document while another one still trains it.
+            for _ in train_epochs([_plan(choices, epoch, rates)], source, placement, []):
                 continue
         return np.array(placement.rows("inputs", first, first + len(rows)))
+
+
+def _plan(choices: TrainingChoices, epoch: int, rates: list[float]) -> EpochPlan:
+    return EpochPlan(
+        epoch=epoch,
+        epochs=len(rates),
+        seed=(*choices.entropy, _INFERENCE, epoch),
+        learning_rate_at=lambda _: rates[epoch],
+        total_examples=choices.total_examples,
+        total_words=choices.total_words,
+        exact_loss=False,
+    )
 
 
 def _choices(choices: TrainingChoices, alpha: float) -> TrainingChoices:
