@@ -60,7 +60,9 @@ class ReferenceModel:
     adagrad: bool = False
     in_runs: bool = False  # each run moves its rows at once, place by place, as the compiled step does
     states: dict[tuple[str, int], float] = field(default_factory=dict)  # of rows that have taken a step
-    freeze: str | None = None  # "inputs", or "outputs", to which nodes belong: these rows stay as they are
+    freeze: str | None = (
+        None  # "inputs"; "outputs", to which nodes belong; "words", which is both: they stay as they are
+    )
     touched_rows: int = 0  # limited steps of the last batch
     clipped_rows: int = 0  # those of them that were too long
     closest_call: float = np.inf  # smallest distance of a node's score from the limit
@@ -268,7 +270,7 @@ class ReferenceModel:
             changes.clear()
 
     def _is_frozen(self, table: str) -> bool:
-        return self.freeze == ("inputs" if table == "inputs" else "outputs")
+        return self.freeze in ("words", "inputs" if table == "inputs" else "outputs")
 
     def _rate(self, table: str, row: int, gradient: np.ndarray, learning_rate: float) -> float:
         """Return the rate of a row's step; Adagrad first adds the gradient to the row's state."""

@@ -1,0 +1,193 @@
+"""Blocks of documents train what plain loops over documents, their tags and their words train."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from gensim.models.word2vec import Word2Vec
+from support.reference import ReferenceBatch, ReferenceModel
+from support.reference_blocks import as_reference_batches, gensim_paths, small_vocabulary
+
+from gensim_tfw2v.blocks.batches import BatchShape, Windows
+from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
+from gensim_tfw2v.blocks.document_blocks import BagOfWordsBlockMaker, DocumentBlockMaker
+from gensim_tfw2v.blocks.huffman import HuffmanTree
+from gensim_tfw2v.blocks.sampling import NegativeSampler
+from gensim_tfw2v.corpus.documents import TagLists
+from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.placement.contract import ModelTables
+from gensim_tfw2v.placement.local.placement import LocalPlacement
+from gensim_tfw2v.steps.settings import ALL_WORDS, StepSettings
+
+WORDS, TAGS, SIZE, WINDOW, NEGATIVES = 12, 5, 8, 2, 6
+TAG_LISTS: list[list[int]] = [[0], [1, 3], [], [2], [4, 0, 1], [0], [3]]
+LENGTHS = [5, 1, 4, 7, 3, 1, 20]
+RATE = 0.05
+
+
+class Case(NamedTuple):
+    """What is trained."""
+
+    dm: bool = True
+    words: bool = False
+    negative: int = 5
+    tree: bool = False
+    mean: bool = True
+    weighted: bool = False
+    freeze: str | None = None
+
+
+CASES = {
+    "dm": Case(),
+    "dm tree": Case(negative=0, tree=True),
+    "dm sums": Case(mean=False),
+    "dm, weighted": Case(weighted=True),
+    "dm, words' inputs frozen": Case(freeze="inputs"),
+    "dm, words frozen": Case(freeze=ALL_WORDS),
+    "dm tree, words frozen": Case(negative=0, tree=True, freeze=ALL_WORDS),
+    "dbow": Case(dm=False),
+    "dbow tree": Case(dm=False, negative=0, tree=True),
+    "dbow, weighted": Case(dm=False, weighted=True),
+    "dbow, words frozen": Case(dm=False, freeze=ALL_WORDS),
+    "dbow with words": Case(dm=False, words=True),
+    "dbow with words, tree": Case(dm=False, words=True, negative=0, tree=True),
+    "dbow with words, weighted": Case(dm=False, words=True, weighted=True),
+}
+
+
+class Example(NamedTuple):
+    """A task, what trains it, and the same in plain terms."""
+
+    vocabulary: Word2Vec
+    maker: DocumentBlockMaker
+    sentences: list[list[int]]
+    task: ChunkTask
+
+
+def example_of(case: Case) -> Example:
+    rng = np.random.default_rng(4)
+    vocabulary = small_vocabulary(WORDS, rng)
+    tags = TagLists(int, TAGS)
+    fields: dict[str, Any] = {
+        "skip_gram": False,
+        "window": WINDOW,
+        "windows": Windows.FIXED,
+        "shape": BatchShape(14, 7, NEGATIVES),
+        "keep": None,
+        "negatives": NegativeSampler(vocabulary.cum_table) if case.negative else None,
+        "tree": HuffmanTree.of(vocabulary.wv) if case.tree else None,
+        "tags": tags,
+        "first_row": WORDS,
+    }
+    maker = DocumentBlockMaker(**fields) if case.dm else BagOfWordsBlockMaker(**fields, pairs_words=case.words)
+    ids = rng.integers(0, WORDS, sum(LENGTHS)).astype(np.int32)
+    ends = np.cumsum([0, *LENGTHS])
+    numbers = np.array([tags.number(each) for each in TAG_LISTS], np.int32)
+    weights = rng.uniform(0.5, 2, len(LENGTHS)).astype(np.float32) if case.weighted else None
+    content = Sentences(ids, np.array(LENGTHS, np.int32), weights, numbers)
+    task = ChunkTask(content, entropy=(7,), first_rate=RATE, last_rate=RATE / 2, exact_loss=True)
+    return Example(vocabulary, maker, [ids[first:end].tolist() for first, end in pairwise(ends)], task)
+
+
+def pairs_of(case: Case, sentences: list[list[int]], weights: list[float]) -> list[tuple[int, list[int], float]]:
+    """Return a word to predict, the rows that predict it, and its weight, for each token of a distributed bag."""
+    found = []
+    for ids, tags, weight in zip(sentences, TAG_LISTS, weights, strict=True):
+        found += [(word, [WORDS + tag], weight) for tag in tags for word in ids]
+        if case.words:
+            for place, word in enumerate(ids):
+                near = range(max(0, place - WINDOW), min(len(ids), place + WINDOW + 1))
+                found += [(ids[other], [word], weight) for other in near if other != place]
+    return found
+
+
+def reference_batches(case: Case, example: Example) -> tuple[list[ReferenceBatch], list[int]]:
+    """Return what each batch is to train, and the words that windows point into."""
+    prepared = prepare(example.maker, example.task)
+    assert prepared is not None and isinstance(example.task.content, Sentences)
+    given = example.task.content.weights
+    weights = [1.0] * len(LENGTHS) if given is None else given.tolist()
+    if case.dm:
+        sentences = example.sentences
+        rows = [[WORDS + tag for tag in tags] for tags, ids in zip(TAG_LISTS, sentences, strict=True) for _ in ids]
+        counts = [weight for weight, ids in zip(weights, sentences, strict=True) for _ in ids]
+    else:
+        pairs = pairs_of(case, example.sentences, weights)
+        sentences, rows, counts = [[pair[0] for pair in pairs]], [pair[1] for pair in pairs], [p[2] for p in pairs]
+    batches = as_reference_batches(prepared.block, sentences, example.maker, case.negative)
+    place = 0
+    for batch in batches:
+        end = place + len(batch.words)
+        batch.documents, batch.weights = rows[place:end], counts[place:end]
+        place = end
+    assert place == len(rows)
+    return batches, [word for sentence in sentences for word in sentence]
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_block_of_documents_trains_as_plain_loops_do(case: Case) -> None:
+    example = example_of(case)
+    rng = np.random.default_rng(1)
+    tables = ModelTables(
+        inputs=rng.normal(0, 0.5, (WORDS + TAGS, SIZE)).astype(np.float32),
+        outputs=rng.normal(0, 0.5, (WORDS, SIZE)).astype(np.float32) if case.negative else None,
+        nodes=rng.normal(0, 1, (WORDS, SIZE)).astype(np.float32) if case.tree else None,
+        lock_factors=np.ones(1, np.float32),
+    )
+    settings = StepSettings(
+        skip_gram=False,
+        mean_context=case.mean,
+        window=WINDOW,
+        run_tokens=7,
+        negative=case.negative,
+        shared_negatives=NEGATIVES,
+        hierarchical_softmax=case.tree,
+        mask_accidental_hits=True,
+        max_step=1e9,
+        even_contexts=True,
+        weighted=case.weighted,
+        freeze=case.freeze,
+        documents=True,
+    )
+    expected = ReferenceModel(
+        *(None if each is None else each.astype(np.float64) for each in (tables.inputs, tables.outputs, tables.nodes)),
+        skip_gram=False,
+        negative=case.negative,
+        paths=gensim_paths(example.vocabulary) if case.tree else None,
+        cbow_mean=case.mean,
+        max_step=1e9,
+        in_runs=True,
+        freeze=case.freeze,
+    )
+    batches, words = reference_batches(case, example)
+    placement = LocalPlacement(settings, example.maker)
+    placement.load(tables)
+    found = placement.train_chunk(example.task)
+    rates = np.linspace(RATE, RATE / 2, len(batches), endpoint=False).astype(np.float32)
+    losses = [expected.train(batch, float(rate), words) for batch, rate in zip(batches, rates, strict=True)]
+    placement.read_into(tables)
+    for name, table in tables.present().items():
+        np.testing.assert_allclose(table, getattr(expected, name), rtol=1e-4, atol=2e-5, err_msg=name)
+    np.testing.assert_allclose(found.batches.losses, losses, rtol=1e-4)
+    trained = [
+        sum(
+            weight
+            for rows, windows, weight in zip(batch.documents or [], batch.windows, batch.weights or [], strict=True)
+            if rows or windows[0]
+        )
+        for batch in batches
+    ]
+    np.testing.assert_allclose(found.pairs, trained, rtol=1e-5)
+    assert found.tokens == sum(LENGTHS)
+
+
+def test_a_chunk_without_tags_trains_no_distributed_bag() -> None:
+    example = example_of(Case(dm=False))
+    assert isinstance(example.task.content, Sentences)
+    content = Sentences(
+        example.task.content.ids, example.task.content.lengths, None, np.full(len(LENGTHS), -1, np.int32)
+    )
+    assert prepare(example.maker, ChunkTask(content, (7,), RATE, RATE, exact_loss=True)) is None
