@@ -9,10 +9,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from gensim.models.word2vec import Word2Vec
+from gensim.models import Doc2Vec, Word2Vec
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.checkpoints.folder import Checkpoint
+from gensim_tfw2v.model.documents import has_documents
 from gensim_tfw2v.model.gensim_files import as_class, gensims_class, restored_state, saved_state
 from gensim_tfw2v.model.input_parts import set_lock_factors
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
@@ -23,24 +24,27 @@ from gensim_tfw2v.placement.row_states import STATE_SUFFIX, widened_pieces
 
 _PLAIN = (str, int, float, bool, type(None))
 _OF_WORDS = "word."  # prefix of the names of arrays with one value a word, such as counts
+_OF_TAGS = "tag."  # likewise of documents' tags
 _PATHS: dict[str, Any] = {"point": np.uint32, "code": np.uint8}  # types of the Huffman tree, one array a word
 _ENDS = ".ends"
 # Settings that decide what is trained. A training is resumed with the same ones.
 _FIXED_OF_GENSIM = (
     *("vector_size", "sg", "hs", "negative", "window", "shrink_windows", "cbow_mean", "sample", "ns_exponent"),
-    *("seed", "batch_words"),
+    *("seed", "batch_words", "dbow_words"),
 )
 _FIXED = (*_FIXED_OF_GENSIM, *(argument.name for argument in OWN_ARGUMENTS if argument.is_fixed_in_training))
 
 
 def check_words(model: Word2Vec) -> None:
-    """Raise TypeError if a word is neither a str nor an int, which a checkpoint could not restore."""
-    for word in model.wv.index_to_key:
-        if type(word) not in (str, int):
-            raise TypeError(
-                f"checkpoints can hold words that are str or int, and the vocabulary has {word!r} of type "
-                f"{type(word).__name__}; use such words, or leave out checkpoint_dir"
-            )
+    """Raise TypeError if a word or a tag is neither a str nor an int, which a checkpoint could not restore."""
+    kinds = {"words": model.wv.index_to_key, "tags": model.dv.index_to_key if has_documents(model) else []}
+    for kind, keys in kinds.items():
+        for key in keys:
+            if type(key) not in (str, int):
+                raise TypeError(
+                    f"checkpoints can hold {kind} that are str or int, and the vocabulary has {key!r} of type "
+                    f"{type(key).__name__}; use such {kind}, or leave out checkpoint_dir"
+                )
 
 
 def attributes_of(model: Word2Vec) -> dict[str, Any]:
@@ -56,8 +60,7 @@ def attributes_of(model: Word2Vec) -> dict[str, Any]:
 
 def vocabulary_arrays(model: Word2Vec) -> dict[str, np.ndarray[Any, Any]]:
     """Return the arrays of a model's vocabulary, which training leaves as they are."""
-    words = json.dumps(model.wv.index_to_key, separators=(",", ":")).encode()
-    arrays: dict[str, np.ndarray[Any, Any]] = {"words": np.frombuffer(words, np.uint8)}
+    arrays: dict[str, np.ndarray[Any, Any]] = {"words": _as_json(model.wv.index_to_key)}
     for name, values in model.wv.expandos.items():
         if name in _PATHS:
             ends = np.cumsum([0, *map(len, values)], dtype=np.int64)
@@ -67,7 +70,14 @@ def vocabulary_arrays(model: Word2Vec) -> dict[str, np.ndarray[Any, Any]]:
             arrays[_OF_WORDS + name] = np.asarray(values)
     if model.cum_table is not None:
         arrays["cum_table"] = np.asarray(model.cum_table)
+    if has_documents(model):
+        arrays["tags"] = _as_json(model.dv.index_to_key)
+        arrays |= {_OF_TAGS + name: np.asarray(values) for name, values in model.dv.expandos.items()}
     return arrays
+
+
+def _as_json(keys: list[Any]) -> np.ndarray[Any, Any]:
+    return np.frombuffer(json.dumps(keys, separators=(",", ":")).encode(), np.uint8)
 
 
 def fingerprint_of(arrays: Mapping[str, np.ndarray[Any, Any]]) -> str:
@@ -151,20 +161,21 @@ def check_same(model: Word2Vec, checkpoint: Checkpoint) -> None:
     if model.optimizer is None:
         model.optimizer = before["optimizer"]
     for name in _FIXED:
-        if getattr(model, name) != before.get(name):
+        if getattr(model, name, None) != before.get(name):
             raise other_setting(name, getattr(model, name), before.get(name), checkpoint)
     vocabulary = {name: checkpoint.array(name) for name in checkpoint.arrays if _is_of_vocabulary(name)}
     if fingerprint_of(vocabulary_arrays(model)) != fingerprint_of(vocabulary):
         words = len(json.loads(checkpoint.array("words").tobytes()))
         raise ValueError(
             f"the model's vocabulary of {len(model.wv)} words differs from the one of {words} words with which the "
-            f"training in {checkpoint.path} began, in its words, their order or their counts; build it from the same "
+            f"training in {checkpoint.path} began, in its words, their order, their counts or, if there are documents, "
+            "their tags; build it from the same "
             f"corpus with the same settings, or call {type(model).__name__}.resume(), which needs none"
         )
 
 
 def _is_of_vocabulary(name: str) -> bool:
-    return name in ("words", "cum_table") or name.startswith(_OF_WORDS)
+    return name in ("words", "cum_table", "tags") or name.startswith((_OF_WORDS, _OF_TAGS))
 
 
 def _tables_in(checkpoint: Checkpoint) -> dict[str, tuple[int, ...]]:
@@ -183,6 +194,20 @@ def _set_vocabulary(model: Word2Vec, checkpoint: Checkpoint) -> None:
             vectors.expandos[attribute] = _paths(values, checkpoint, name) if attribute in _PATHS else values
     if "cum_table" in checkpoint.arrays:
         model.cum_table = checkpoint.array("cum_table")
+    if "tags" in checkpoint.arrays:
+        _set_tags(model, checkpoint)
+
+
+def _set_tags(model: Doc2Vec, checkpoint: Checkpoint) -> None:
+    """Set the tags of documents, with the rows that a new model of the same seed has."""
+    vectors = model.dv
+    vectors.index_to_key = json.loads(checkpoint.array("tags").tobytes())
+    # As in gensim, a tag that is an int is its own index.
+    vectors.key_to_index = {tag: number for number, tag in enumerate(vectors.index_to_key) if isinstance(tag, str)}
+    names = (name for name in checkpoint.arrays if name.startswith(_OF_TAGS))
+    vectors.expandos = {name.removeprefix(_OF_TAGS): checkpoint.array(name) for name in names}
+    model.wv.resize_vectors(seed=model.seed)  # not all of which need be in the tables
+    vectors.resize_vectors(seed=model.seed + 7919)
 
 
 def _paths(values: np.ndarray[Any, Any], checkpoint: Checkpoint, name: str) -> np.ndarray[Any, Any]:

@@ -24,7 +24,6 @@ _REFUSED: dict[str, tuple[Any, str]] = {
     "reproducible": (False, "leave it out; workers=1 with a seed gives the same vectors again"),
     "validation": (None, "leave it out; its losses would be those of words without documents"),
     "early_stopping": (None, "leave it out; its losses would be those of words without documents"),
-    "checkpoint_dir": (None, "leave it out; checkpoints do not hold documents' tags"),
     "column": (None, "leave it out; columns have no tags"),
 }
 

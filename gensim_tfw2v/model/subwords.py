@@ -40,6 +40,11 @@ def _found(of_words: Any, words: int) -> NGrams:
     return NGrams(Bags.joined(rows, before + np.arange(words + 1)), used, of_words)
 
 
+def has_bags(cls: type[Any]) -> bool:
+    """Return whether the words of a class's models have n-grams."""
+    return issubclass(cls, FastText)
+
+
 def word_bags(model: Word2Vec) -> Bags | None:
     """Return the input rows of each word, None if a word is a row alone."""
     return ngrams_of(model).bags if isinstance(model, FastText) and model.wv.bucket else None
