@@ -77,7 +77,7 @@ def _first_vectors(documents: Iterable[TaggedDocument], size: int) -> tuple[Floa
     """Return the vectors that gensim's `infer_vector` would begin with, and how many words there are."""
     rows, words = [np.zeros((0, size), np.float32)], 0
     for document in documents:
-        text = " ".join(map(str, document.words))
+        text = " ".join(map(str, document.words)) or " "  # without a text, gensim draws other numbers each time
         rows.append(pseudorandom_weak_vector(size, seed_string=text)[np.newaxis])
         words += len(document.words)
     return np.concatenate(rows), words

@@ -82,7 +82,7 @@ class TrainingLoop:
     def _start_log(self, options: TensorBoardLog) -> LogWriter:
         training = LoggedTraining(
             settings=self._plan.choices.settings,
-            tables=self._sync.look,
+            tables=self._sync.look_at_words,
             addresses=self._plan.choice.addresses,
             folder=self._log_folder,
             begun=list(self._positions.values()),

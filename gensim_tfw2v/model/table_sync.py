@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 from gensim.models import Word2Vec
@@ -56,6 +57,17 @@ class TableSync:
             tables = tables.empty()
             self.placement.read_into(tables)
         return tables
+
+    def look_at_words(self) -> ModelTables:
+        """Return the current vectors as `look` does, of inputs only those that are the words' own."""
+        tables = self.look()
+        of_words, *others = input_parts(self._model)
+        if not others:
+            return tables
+        return replace(
+            tables,
+            inputs=tables.inputs[: of_words.size] if of_words.used is None else of_words.get(self._model),
+        )
 
     def rows(self, table: str, first: int, end: int) -> Float32Array:
         """Return current rows `first` to `end` of the table of this name, to be read only."""

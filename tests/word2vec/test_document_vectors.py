@@ -1,0 +1,472 @@
+"""TFDoc2Vec: vectors of documents are as useful as gensim's, stay with their tags, and obey the same settings."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from gensim import utils
+from gensim.models import Doc2Vec
+from gensim.models.callbacks import CallbackAny2Vec
+from gensim.models.doc2vec import TaggedDocument
+from gensim.test.utils import datapath
+from support.stopping import StopError
+
+import gensim_tfw2v
+from gensim_tfw2v import TFDoc2Vec, TFWord2Vec
+
+MODES: dict[str, dict[str, Any]] = {
+    "dm": {"dm": 1},
+    "dm-sum": {"dm": 1, "dm_mean": 0},
+    "dm-hierarchical": {"dm": 1, "hs": 1, "negative": 0},
+    "dbow": {"dm": 0},
+    "dbow-hierarchical": {"dm": 0, "hs": 1, "negative": 0},
+    "dbow-words": {"dm": 0, "dbow_words": 1},
+}
+EACH_MODE = pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
+SMALL: dict[str, Any] = {"vector_size": 20, "min_count": 1, "epochs": 5, "seed": 3, "workers": 1}
+
+
+def topics(count: int = 60) -> list[TaggedDocument]:
+    """Return documents on three topics, each with its number as a tag."""
+    rng = np.random.default_rng(2)
+    return [
+        TaggedDocument([f"{'abc'[number % 3]}{word}" for word in rng.integers(0, 30, 40)], [number])
+        for number in range(count)
+    ]
+
+
+TOPICS = topics()
+
+
+def lee() -> list[TaggedDocument]:
+    with open(datapath("lee_background.cor"), encoding="utf8") as file:
+        return [TaggedDocument(utils.simple_preprocess(line), [number]) for number, line in enumerate(file)]
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    rows: np.ndarray = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return rows
+
+
+def found_again(model: Any, inferred: np.ndarray) -> float:
+    """Return the share of documents that are nearest to what is inferred of their words."""
+    nearest = np.argmax(unit(inferred) @ unit(model.dv.vectors).T, axis=1)
+    return float(np.mean(nearest == np.arange(len(inferred))))
+
+
+def similarities(model: Any) -> np.ndarray:
+    vectors = unit(model.dv.vectors)
+    return (vectors @ vectors.T)[np.triu_indices(len(vectors), 1)]
+
+
+def arrays_of(model: Any) -> dict[str, np.ndarray]:
+    found = {"wv": model.wv.vectors, "dv": model.dv.vectors}
+    return found | {name: getattr(model, name) for name in ("syn1", "syn1neg") if hasattr(model, name)}
+
+
+# -- what is learnt ---------------------------------------------------------------------------------------------------
+
+
+@EACH_MODE
+def test_documents_of_one_topic_are_alike(mode: dict[str, Any]) -> None:
+    model = TFDoc2Vec(TOPICS, **SMALL | mode | {"epochs": 40, "workers": 2})
+    near = unit(model.dv.vectors) @ unit(model.dv.vectors).T
+    same = np.arange(60)[:, None] % 3 == np.arange(60) % 3
+    np.fill_diagonal(same, False)
+    assert near[same].mean() > near[~same & ~np.eye(60, dtype=bool)].mean() + 0.1
+
+
+@pytest.mark.parametrize("mode", [MODES[name] for name in ("dm-hierarchical", "dbow", "dbow-hierarchical")], ids=str)
+def test_similarities_of_lee_documents_are_as_in_gensim(mode: dict[str, Any]) -> None:
+    documents = lee()
+    settings = {**SMALL, "vector_size": 50, "min_count": 2, "epochs": 20, "workers": 2} | mode
+    gensims = similarities(Doc2Vec(documents, **settings))
+    others = similarities(Doc2Vec(documents, **settings | {"seed": 4}))
+    ours = similarities(TFDoc2Vec(documents, **settings, optimizer="sgd"))
+    among_gensims = np.corrcoef(gensims, others)[0, 1]
+    assert np.corrcoef(gensims, ours)[0, 1] > among_gensims - 0.05
+
+
+@EACH_MODE
+def test_lee_documents_are_found_again_from_their_words(mode: dict[str, Any]) -> None:
+    documents = lee()
+    settings = {**SMALL, "vector_size": 50, "min_count": 2, "epochs": 20, "workers": 2} | mode
+    model = TFDoc2Vec(documents, **settings)
+    assert found_again(model, np.array([model.infer_vector(document.words) for document in documents])) > 0.9
+    assert found_again(model, model.infer_corpus(documents)) > 0.9
+
+
+@EACH_MODE
+def test_one_worker_and_one_seed_give_equal_vectors(mode: dict[str, Any]) -> None:
+    one, other, third = (TFDoc2Vec(TOPICS, **SMALL | mode | {"seed": seed}) for seed in (3, 3, 4))
+    for name, values in arrays_of(one).items():
+        np.testing.assert_array_equal(values, arrays_of(other)[name], err_msg=name)
+    assert not np.array_equal(one.dv.vectors, third.dv.vectors)
+
+
+def test_the_mean_of_contexts_may_be_their_sum_by_either_name() -> None:
+    by_dm, by_cbow, usual = (TFDoc2Vec(TOPICS, **SMALL, **each) for each in ({"dm_mean": 0}, {"cbow_mean": 0}, {}))
+    np.testing.assert_array_equal(by_dm.dv.vectors, by_cbow.dv.vectors)
+    assert not np.allclose(by_dm.dv.vectors, usual.dv.vectors, atol=1e-3)
+
+
+def test_a_distributed_bag_of_words_leaves_words_as_they_are_unless_they_are_trained_beside() -> None:
+    for dbow_words in (0, 1):
+        before = TFDoc2Vec(**SMALL, dm=0, dbow_words=dbow_words)
+        before.build_vocab(TOPICS)
+        model = TFDoc2Vec(TOPICS, **SMALL, dm=0, dbow_words=dbow_words)
+        assert np.array_equal(model.wv.vectors, before.wv.vectors) == (not dbow_words)
+
+
+# -- tags -------------------------------------------------------------------------------------------------------------
+
+
+@EACH_MODE
+def test_tags_may_be_of_both_types_and_several(mode: dict[str, Any]) -> None:
+    documents = [TaggedDocument(each.words, [tag, "ABC"[tag % 3]]) for tag, each in enumerate(TOPICS)]
+    model = TFDoc2Vec(documents, **SMALL | mode | {"epochs": 40})
+    assert len(model.dv) == 63
+    for topic in range(3):
+        of_topic = np.array([model.dv[tag] for tag in range(60) if tag % 3 == topic]).mean(0)
+        nearest = model.dv.similar_by_vector(of_topic, topn=63)
+        assert next(tag for tag, _ in nearest if isinstance(tag, str)) == "ABC"[topic]
+
+
+def test_tags_without_a_document_and_documents_without_a_tag_stay_as_they_are() -> None:
+    documents = [TaggedDocument(each.words, [] if tag < 5 else [tag + 10]) for tag, each in enumerate(TOPICS)]
+    before = TFDoc2Vec(**SMALL)
+    before.build_vocab(documents)
+    model = TFDoc2Vec(documents, **SMALL)
+    is_same = np.all(model.dv.vectors == before.dv.vectors, axis=1)
+    assert is_same.tolist() == [tag < 15 for tag in range(70)]
+
+
+def test_tags_that_the_vocabulary_lacks_train_nothing() -> None:
+    model = TFDoc2Vec(**SMALL, dm=0)
+    model.build_vocab(TOPICS)
+    before = model.dv.vectors.copy()
+    model.train([TaggedDocument(each.words, ["other"]) for each in TOPICS], total_examples=60, epochs=1)
+    np.testing.assert_array_equal(model.dv.vectors, before)
+
+
+class Shuffled:
+    """Documents in another order in every pass."""
+
+    def __init__(self, documents: list[TaggedDocument]) -> None:
+        self._documents = documents
+        self._passes = 0
+
+    def __iter__(self) -> Iterator[TaggedDocument]:
+        self._passes += 1
+        order = np.random.default_rng(self._passes).permutation(len(self._documents))
+        return (self._documents[number] for number in order)
+
+
+def test_documents_in_another_order_in_each_epoch_keep_their_vectors() -> None:
+    documents = lee()
+    model = TFDoc2Vec(Shuffled(documents), dm=0, **SMALL | {"epochs": 20, "min_count": 2})
+    assert found_again(model, model.infer_corpus(documents)) > 0.9
+
+
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_a_line_of_a_file_is_a_document_with_its_number_as_tag(tmp_path: Path, ending: str) -> None:
+    path = str(tmp_path / f"topics.txt{ending}")
+    with utils.open(path, "wb") as file:
+        for number, each in enumerate(TOPICS):
+            file.write((" ".join(each.words) + "\n").encode() if number != 7 else b"\n")
+    settings = SMALL | {"schedule": "linear"}
+    from_file = TFDoc2Vec(corpus_file=path, **settings)
+    documents = [TaggedDocument(each.words if number != 7 else [], [number]) for number, each in enumerate(TOPICS)]
+    np.testing.assert_array_equal(from_file.dv.vectors, TFDoc2Vec(documents, **settings).dv.vectors)
+
+
+def test_what_is_no_document_is_refused_by_its_number() -> None:
+    model = TFDoc2Vec(**SMALL)
+    model.build_vocab(TOPICS)
+    with pytest.raises(TypeError, match=r"document number 60 is \['a1'\] of type list; each document must have words"):
+        model.train([*TOPICS, ["a1"]], total_examples=61, epochs=1)
+
+
+# -- settings of training ---------------------------------------------------------------------------------------------
+
+
+def test_frozen_words_stay_and_documents_are_trained() -> None:
+    model = TFDoc2Vec(TOPICS, **SMALL)
+    for freeze, stays in (("inputs", "wv"), ("outputs", "syn1neg")):
+        before = copy.deepcopy(arrays_of(model))
+        model.train(TOPICS, total_examples=60, epochs=1, freeze=freeze)
+        after = arrays_of(model)
+        assert {name for name in after if np.array_equal(after[name], before[name])} == {stays}
+
+
+def test_words_beside_a_distributed_bag_stay_if_they_are_frozen() -> None:
+    model = TFDoc2Vec(TOPICS, **SMALL, dm=0, dbow_words=1)
+    before = copy.deepcopy(arrays_of(model))
+    model.train(TOPICS, total_examples=60, epochs=1, freeze="inputs")
+    after = arrays_of(model)
+    assert [name for name in after if np.array_equal(after[name], before[name])] == ["wv"]
+
+
+@EACH_MODE
+def test_locked_documents_stay(mode: dict[str, Any]) -> None:
+    model = TFDoc2Vec(**SMALL | mode)
+    model.build_vocab(TOPICS)
+    before = model.dv.vectors.copy()
+    model.dv.vectors_lockf = np.resize(np.array([0, 1], np.float32), 60)
+    model.train(TOPICS, total_examples=60, epochs=2)
+    assert np.all(model.dv.vectors == before, axis=1).tolist() == [tag % 2 == 0 for tag in range(60)]
+
+
+@EACH_MODE
+def test_documents_of_weight_zero_stay(mode: dict[str, Any]) -> None:
+    before = TFDoc2Vec(**SMALL | mode)
+    before.build_vocab(TOPICS)
+    model = TFDoc2Vec(TOPICS, **SMALL | mode, weights=[float(tag % 2) for tag in range(60)])
+    assert np.all(model.dv.vectors == before.dv.vectors, axis=1).tolist() == [tag % 2 == 0 for tag in range(60)]
+
+
+@EACH_MODE
+def test_the_loss_of_each_epoch_is_that_of_its_pairs_and_falls(mode: dict[str, Any]) -> None:
+    model = TFDoc2Vec(TOPICS, **SMALL | mode, compute_loss=True, optimizer="adagrad")
+    assert len(model.epoch_losses) == 5
+    assert all(before > after for before, after in zip(model.epoch_losses, model.epoch_losses[1:], strict=False))
+    assert 0 < model.epoch_losses[-1] < model.epoch_losses[0] < 10
+
+
+def test_the_numbers_of_trained_words_are_those_of_the_corpus() -> None:
+    for mode in MODES.values():
+        model = TFDoc2Vec(**SMALL | mode, sample=0)
+        model.build_vocab(TOPICS)
+        assert model.train(TOPICS, total_examples=60, epochs=2) == (2 * 60 * 40, 2 * 60 * 40)
+
+
+class SeesVectors(CallbackAny2Vec):
+    """Keeps the documents' vectors after each epoch."""
+
+    def __init__(self) -> None:
+        self.seen: list[np.ndarray] = []
+
+    def on_epoch_end(self, model: Any) -> None:
+        self.seen.append(model.dv.vectors.copy())
+
+
+def test_callbacks_see_the_vectors_of_documents_after_each_epoch(tmp_path: Path) -> None:
+    sees = SeesVectors()
+    model = TFDoc2Vec(TOPICS, **SMALL, callbacks=[sees], logdir=tmp_path)
+    assert len(sees.seen) == 5
+    assert not np.array_equal(sees.seen[0], sees.seen[1])
+    np.testing.assert_array_equal(sees.seen[-1], model.dv.vectors)
+
+
+REFUSED: list[tuple[str, Any]] = [
+    ("dm_concat", 1),
+    ("cluster", "local"),
+    ("vectors_on_servers", True),
+    ("distribution", "averaging"),
+    ("reproducible", True),
+    ("validation", 0.1),
+    ("early_stopping", 2),
+    ("column", "text"),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), REFUSED)
+def test_what_does_not_go_with_documents_is_refused_by_name(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=rf"^{name}=.* does not go with documents \(TFDoc2Vec\): "):
+        TFDoc2Vec(TOPICS, **SMALL, **{name: value})
+
+
+@pytest.mark.parametrize(("name", "value"), [each for each in REFUSED if each[0] in ("cluster", "validation")])
+def test_training_refuses_by_name_what_does_not_go_with_documents(name: str, value: Any) -> None:
+    model = TFDoc2Vec(TOPICS, **SMALL)
+    before = copy.deepcopy(arrays_of(model))
+    with pytest.raises(ValueError, match=rf"^{name}=.* does not go with documents \(TFDoc2Vec\): "):
+        model.train(TOPICS, total_examples=60, epochs=1, **{name: value})
+    assert all(np.array_equal(values, before[array]) for array, values in arrays_of(model).items())
+
+
+def test_an_encoded_corpus_has_no_documents(tmp_path: Path) -> None:
+    text = tmp_path / "text"
+    text.write_text("".join(" ".join(each.words) + "\n" for each in TOPICS), encoding="utf8")
+    gensim_tfw2v.encode_corpus(text, tmp_path / "encoded")
+    with pytest.raises(ValueError, match=r"encoded' is an encoded corpus or a table; documents come from a text"):
+        TFDoc2Vec(corpus_file=str(tmp_path / "encoded"), **SMALL)
+
+
+def test_the_plain_step_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TFW2V_DRAWS", "device")
+    with pytest.raises(RuntimeError, match="documents are trained by the package's compiled operations on the CPU"):
+        TFDoc2Vec(TOPICS, **SMALL)
+
+
+def test_vectors_that_do_not_fit_the_tags_are_refused() -> None:
+    model = TFDoc2Vec(TOPICS, **SMALL)
+    vectors = model.dv.vectors
+    model.dv.vectors = vectors[:-1]
+    with pytest.raises(RuntimeError, match=r"dv\.vectors must have shape \(60, 20\) to train, got \(59, 20\)"):
+        model.train(TOPICS, total_examples=60, epochs=1)
+    model.dv.vectors = vectors.copy()
+    model.dv.vectors[4, 2] = np.nan
+    with pytest.raises(RuntimeError, match=r"dv\.vectors holds NaN or infinity in row 4, of the tag 4; "):
+        model.train(TOPICS, total_examples=60, epochs=1)
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+@EACH_MODE
+def test_models_go_to_gensim_and_come_from_there(mode: dict[str, Any], tmp_path: Path) -> None:
+    settings = SMALL | mode
+    path = str(tmp_path / "model")
+    TFDoc2Vec(TOPICS, **settings).save(path)
+    gensims = Doc2Vec.load(path)
+    assert type(gensims) is Doc2Vec
+    assert gensims.infer_vector(TOPICS[0].words).shape == (20,)
+    gensims.train(TOPICS, total_examples=60, epochs=1)
+    gensims.save(path)
+    ours = TFDoc2Vec.load(path)
+    assert type(ours) is TFDoc2Vec
+    np.testing.assert_array_equal(ours.dv.vectors, gensims.dv.vectors)
+    ours.train(TOPICS, total_examples=60, epochs=1)
+    assert not np.array_equal(ours.dv.vectors, gensims.dv.vectors)
+    again = pickle.loads(pickle.dumps(ours))
+    np.testing.assert_array_equal(again.dv.vectors, ours.dv.vectors)
+
+
+def test_a_model_of_another_class_is_not_loaded(tmp_path: Path) -> None:
+    path = str(tmp_path / "model")
+    TFWord2Vec([each.words for each in TOPICS], **SMALL).save(path)
+    with pytest.raises(AttributeError, match="can't be loaded by"):
+        TFDoc2Vec.load(path)
+
+
+class StopsInThirdEpoch:
+    """Documents that stop a training in its third epoch; the pass before the first one counts words."""
+
+    def __init__(self) -> None:
+        self._passes = 0
+
+    def __iter__(self) -> Iterator[TaggedDocument]:
+        self._passes += 1
+        for number, each in enumerate(TAGGED):
+            if self._passes == 4 and number == 20:
+                raise StopError
+            yield each
+
+
+TAGGED = [TaggedDocument(each.words, [number, f"topic{number % 3}"]) for number, each in enumerate(TOPICS)]
+
+
+@EACH_MODE
+@pytest.mark.parametrize("has_model", [False, True])
+def test_an_interrupted_training_is_resumed(mode: dict[str, Any], has_model: bool, tmp_path: Path) -> None:
+    settings: dict[str, Any] = SMALL | mode | {"batch_words": 200, "cache_memory": 0}
+    kept = {**settings, "checkpoint_dir": tmp_path, "checkpoint_every": "300 words"}
+    with pytest.raises(StopError):
+        TFDoc2Vec(StopsInThirdEpoch(), **kept)
+    if has_model:
+        model = TFDoc2Vec(**kept)
+        model.build_vocab(TAGGED)
+        model.train(TAGGED, total_examples=60, epochs=5, resume=True)
+    else:
+        model = TFDoc2Vec.resume(tmp_path, TAGGED)
+    whole = TFDoc2Vec(TAGGED, **settings)
+    assert model.dv.key_to_index == whole.dv.key_to_index and model.dv.index_to_key == whole.dv.index_to_key
+    assert model.dv.get_vecattr("topic1", "doc_count") == 20
+    for name, values in arrays_of(whole).items():
+        np.testing.assert_array_equal(values, arrays_of(model)[name], err_msg=name)
+
+
+def test_a_training_is_not_resumed_with_other_tags(tmp_path: Path) -> None:
+    settings: dict[str, Any] = SMALL | {"checkpoint_dir": tmp_path}
+    TFDoc2Vec(TAGGED, **settings)
+    model = TFDoc2Vec(**settings | {"epochs": 7})
+    model.build_vocab([TaggedDocument(each.words, [f"n{each.tags[0]}"]) for each in TAGGED])
+    with pytest.raises(ValueError, match="or, if there are documents, their tags"):
+        model.train(TAGGED, total_examples=60, epochs=7, resume=True)
+
+
+# -- inference --------------------------------------------------------------------------------------------------------
+
+
+@EACH_MODE
+def test_inferred_vectors_are_close_to_gensims_and_the_same_again(mode: dict[str, Any], tmp_path: Path) -> None:
+    model = TFDoc2Vec(TOPICS, **SMALL | mode | {"epochs": 40, "workers": 2})
+    before = copy.deepcopy(arrays_of(model))
+    words = [each.words for each in topics(90)[60:]] + [["a1", "unknown"], []]
+    found = model.infer_corpus(words)
+    gensims = np.array([model.infer_vector(each) for each in words])
+    assert found.shape == (32, 20) and found.dtype == np.float32
+    assert np.mean(np.sum(unit(found) * unit(gensims), axis=1)) > 0.9
+    path = tmp_path / "documents"
+    path.write_text("".join(" ".join(each) + "\n" for each in words), encoding="utf8")
+    for again in (
+        model.infer_corpus([TaggedDocument(each, ["any"]) for each in words]),
+        model.infer_corpus(iter(words)),
+        model.infer_corpus(corpus_file=str(path)),
+    ):
+        np.testing.assert_array_equal(again, found)
+    assert not np.array_equal(model.infer_corpus(words, epochs=3), found)
+    assert not np.array_equal(model.infer_corpus(words, alpha=0.01, min_alpha=0.005), found)
+    assert all(np.array_equal(values, before[array]) for array, values in arrays_of(model).items())
+
+
+def test_no_documents_have_no_vectors() -> None:
+    assert TFDoc2Vec(TOPICS, **SMALL).infer_corpus([]).shape == (0, 20)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({}, TypeError, r"infer_corpus\(\) needs either documents or a corpus_file"),
+        ({"documents": [], "corpus_file": "x"}, TypeError, r"infer_corpus\(\) needs either documents or a corpus_file"),
+        (
+            {"documents": "some words"},
+            TypeError,
+            "documents must be an iterable of lists of words or of TaggedDocument",
+        ),
+        ({"documents": [["a1"], "a2 a3"]}, TypeError, "document number 1 has the words 'a2 a3' of type str"),
+        ({"documents": [["a1"]], "epochs": -1}, ValueError, "epochs must be"),
+        ({"documents": [["a1"]], "alpha": -1}, ValueError, "alpha must be"),
+    ],
+)
+def test_wrong_documents_to_infer_are_named(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
+    model = TFDoc2Vec(TOPICS, **SMALL)
+    with pytest.raises(error, match=message):
+        model.infer_corpus(**arguments)
+
+
+def test_an_untrained_model_infers_nothing() -> None:
+    with pytest.raises(RuntimeError, match=r"syn1neg must have shape .* build the vocabulary"):
+        TFDoc2Vec(**SMALL).infer_corpus([["a1"]])
+
+
+# -- signatures -------------------------------------------------------------------------------------------------------
+
+
+def test_the_constructor_has_gensims_arguments_in_gensims_order() -> None:
+    ours = list(inspect.signature(TFDoc2Vec.__init__).parameters.values())
+    gensims = [each for each in inspect.signature(Doc2Vec.__init__).parameters.values() if each.name != "kwargs"]
+    assert [(each.name, each.default) for each in ours[: len(gensims)]] == [
+        (each.name, each.default) for each in gensims
+    ]
+    others = {each.name for each in ours[len(gensims) :]}
+    assert {"alpha", "hs", "negative", "sample", "weights", "optimizer", "logdir"} < others
+    assert not {"sg", "null_word", "sentences"} & others
+    for wrong in ("sg", "nonsense"):
+        with pytest.raises(TypeError, match=wrong):
+            TFDoc2Vec(**{wrong: 1})
+
+
+def test_methods_have_gensims_arguments() -> None:
+    for name in ("train", "build_vocab", "scan_vocab", "infer_vector"):
+        ours = list(inspect.signature(getattr(TFDoc2Vec, name)).parameters)
+        gensims = [each for each in inspect.signature(getattr(Doc2Vec, name)).parameters if each != "kwargs"]
+        assert [each for each in ours if each in gensims] == gensims, name
