@@ -64,7 +64,7 @@ def input_parts(model: Word2Vec) -> tuple[InputPart, ...]:
         bucket = model.wv.bucket
         return (
             InputPart("wv", "vectors_vocab", "vectors_vocab_lockf", words),
-            InputPart("wv", "vectors_ngrams", "vectors_ngrams_lockf", bucket, ngrams_of(model).used),
+            InputPart("wv", "vectors_ngrams", "vectors_ngrams_lockf", bucket, ngrams_of(model.wv).used),
         )
     return (InputPart("wv", "vectors", "vectors_lockf", words),)
 

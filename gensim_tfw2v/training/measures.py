@@ -58,9 +58,7 @@ class ValidationLoss:
         The input rows of each word. Default: a word has one.
     """
 
-    def __init__(
-        self, pairs: ValidationPairs, vector_size: int, mean_context: bool, bags: Bags | None = None
-    ) -> None:
+    def __init__(self, pairs: ValidationPairs, vector_size: int, mean_context: bool, bags: Bags | None = None) -> None:
         self._pairs, self._vector_size, self._mean = pairs, vector_size, mean_context
         rows, self._offsets = _rows_of(pairs.contexts, pairs.offsets, bags)
         self._inputs = _NeededRows("inputs", rows)
