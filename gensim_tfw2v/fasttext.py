@@ -9,8 +9,7 @@ from gensim.models import FastText, Word2Vec, fasttext
 
 from gensim_tfw2v.model.arguments import all_arguments, signature_with_own, with_tables
 from gensim_tfw2v.model.gensim_files import as_class
-from gensim_tfw2v.model.input_parts import joined_inputs
-from gensim_tfw2v.model.subwords import word_bags
+from gensim_tfw2v.model.subwords import set_word_vectors
 from gensim_tfw2v.word2vec import TFWord2Vec
 
 _SIGNATURE = signature_with_own(FastText)
@@ -45,8 +44,7 @@ class TFFastText(TFWord2Vec, FastText):
     def _clear_post_train(self) -> None:
         """Bring what follows from the trained rows up to date: the words' vectors, and no norms."""
         Word2Vec._clear_post_train(self)
-        bags = word_bags(self)
-        self.wv.vectors = self.wv.vectors_vocab if bags is None else bags.means(joined_inputs(self))
+        set_word_vectors(self.wv)
 
 
 def load_facebook_model(path: str | os.PathLike[str], encoding: str = "utf-8") -> TFFastText:

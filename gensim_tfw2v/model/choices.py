@@ -41,11 +41,11 @@ def choices_for(
     are_rows_summed = bags or has_documents(model)
     in_running_sums = (flat or are_rows_summed) and sums_even_contexts(skip_gram, model.window, are_rows_summed)
     windows = choose_windows(bool(model.shrink_windows), bool(model.hs), words, in_running_sums)
-    if has_documents(model) and not (choice.draws is Draws.HOST and _moves_by_run(choice)):
+    if has_documents(model) and not _moves_by_run(choice):
         raise RuntimeError(
             "documents are trained by the package's compiled operations on the CPU, which this training does not use; "
-            "leave device out and TFW2V_STEP and TFW2V_DRAWS unset, and see that the package was installed with a C "
-            "compiler, or use gensim.models.Doc2Vec"
+            "leave device out and TFW2V_STEP unset, and see that the package was installed with a C compiler, or use "
+            "gensim.models.Doc2Vec"
         )
     # Whether the plain step trains, on a CPU; CPUs of a cluster's workers count as this one. GPUs round to TF32.
     on_plain_cpu = not (_is_on_gpu(choice) or _moves_by_run(choice))

@@ -17,12 +17,7 @@ from gensim_tfw2v.steps.settings import SGD
 _Model = TypeVar("_Model")
 
 # Attributes that belong only to this process.
-_NEVER_SAVED = {
-    "_reader",
-    "_is_constructed",
-    "_ngrams",
-    *(argument.name for argument in OWN_ARGUMENTS if not argument.is_saved),
-}
+_NEVER_SAVED = {"_reader", "_is_constructed", *(argument.name for argument in OWN_ARGUMENTS if not argument.is_saved)}
 
 
 def saved_state(model: Word2Vec) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def input_parts(model: Word2Vec) -> tuple[InputPart, ...]:
         bucket = model.wv.bucket
         return (
             InputPart("wv", "vectors_vocab", "vectors_vocab_lockf", words),
-            InputPart("wv", "vectors_ngrams", "vectors_ngrams_lockf", bucket, ngrams_of(model).used),
+            InputPart("wv", "vectors_ngrams", "vectors_ngrams_lockf", bucket, ngrams_of(model.wv).used),
         )
     if isinstance(model, Doc2Vec):
         # Without vectors of words, one stands for them: the operation reads a row for each context, if only of padding.

@@ -20,6 +20,7 @@ from support.stopping import StopError
 
 import gensim_tfw2v
 from gensim_tfw2v import TFDoc2Vec, TFWord2Vec
+from gensim_tfw2v.steps.kernel import kernel
 
 MODES: dict[str, dict[str, Any]] = {
     "dm": {"dm": 1},
@@ -301,9 +302,19 @@ def test_an_encoded_corpus_has_no_documents(tmp_path: Path) -> None:
 
 
 def test_the_plain_step_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TFW2V_STEP", "plain")
+    kernel.cache_clear()
+    try:
+        with pytest.raises(RuntimeError, match="documents are trained by the package's compiled operations on the CPU"):
+            TFDoc2Vec(TOPICS, **SMALL)
+    finally:
+        kernel.cache_clear()
+
+
+def test_blocks_are_made_here_even_if_a_device_draws_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = TFDoc2Vec(TOPICS, **SMALL)
     monkeypatch.setenv("TFW2V_DRAWS", "device")
-    with pytest.raises(RuntimeError, match="documents are trained by the package's compiled operations on the CPU"):
-        TFDoc2Vec(TOPICS, **SMALL)
+    np.testing.assert_array_equal(TFDoc2Vec(TOPICS, **SMALL).dv.vectors, usual.dv.vectors)
 
 
 def test_vectors_that_do_not_fit_the_tags_are_refused() -> None:
