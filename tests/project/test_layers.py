@@ -40,6 +40,7 @@ LAYERS = [
     ["tensorboard"],
     ["model"],
     ["word2vec"],
+    ["fasttext", "doc2vec"],
     ["planning.calibration"],
     ["integrations"],
     ["search"],
@@ -133,7 +134,8 @@ def test_modules_of_placement_are_named_by_what_they_hold_but_for_each_designs_e
 
 
 def test_the_root_holds_few_modules() -> None:
-    assert len(list(PACKAGE.glob("*.py"))) <= 6
+    classes = {"word2vec", "fasttext", "doc2vec"}  # gensim's, each with ours
+    assert len({path.stem for path in PACKAGE.glob("*.py")} - classes) <= 5
 
 
 def test_a_cluster_knows_nothing_of_word2vec() -> None:

@@ -33,6 +33,7 @@ MOST_WORDS = {
     "tutorials/first-cluster.md": 500,
     "how-to/corpora.md": 600,
     "how-to/encode.md": 450,
+    "how-to/document-vectors.md": 400,
     "how-to/weights.md": 400,
     "how-to/tune.md": 900,
     "how-to/search-settings.md": 500,
