@@ -14,7 +14,18 @@ from gensim_tfw2v.model.subwords import found_quickly, set_ngrams
 from gensim_tfw2v.native.functions import call
 
 EACH_WAY = pytest.mark.parametrize("way", WAYS)
-WORDS = ["a", "<", "", "the", "naïve", "日本語", "e\u0301", "\U0001f600x", *(word for word in AWKWARD if word.isprintable() or word.isascii()), 7]
+WORDS = [
+    "a",
+    "<",
+    "",
+    "the",
+    "naïve",
+    "日本語",
+    "e\u0301",
+    "\U0001f600x",
+    *(word for word in AWKWARD if word.isprintable() or word.isascii()),
+    7,
+]
 
 
 def check_buckets(words: list[object], least: int, most: int, bucket: int) -> None:
@@ -50,9 +61,7 @@ def test_wrong_sizes_are_refused(way: str) -> None:
     texts, offsets = np.frombuffer(b"<ab>", np.uint8), np.zeros(2, np.int64)
 
     def run(ends: list[int], bucket: int = 10, room: int = 10) -> int:
-        return call(
-            "hash_ngrams", texts, np.array(ends, np.int64), 3, 6, bucket, offsets, np.zeros(room, np.int32)
-        )
+        return call("hash_ngrams", texts, np.array(ends, np.int64), 3, 6, bucket, offsets, np.zeros(room, np.int32))
 
     with functions_run(way):
         assert run([0, 4]) == 3
