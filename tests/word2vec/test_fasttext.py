@@ -170,6 +170,13 @@ def test_an_interrupted_training_resumes_as_if_it_had_not_been(mode: str, tmp_pa
     whole.build_vocab(SENTENCES)
     whole.train(SENTENCES, **totals)
     assert_equal(resumed, whole)
+    assert_equal(TFFastText.resume(tmp_path, SENTENCES), whole)  # which has nothing left to train
+    with pytest.raises(ValueError, match="is of a TFFastText, and cannot be resumed by a TFWord2Vec; use TFFastText"):
+        TFWord2Vec.resume(tmp_path, SENTENCES)
+    other = TFFastText(**settings | {"min_n": 2})
+    other.build_vocab(SENTENCES)
+    with pytest.raises(ValueError, match="min_n is 2, and the training in"):
+        other.train(SENTENCES, resume=True, **totals)
 
 
 @pytest.mark.parametrize("mode", ["skipgram-negative", "skipgram-hierarchical"])
