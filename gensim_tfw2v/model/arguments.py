@@ -35,6 +35,9 @@ _GENSIM_RULES: dict[str, Rule] = {
     "max_final_vocab": WholeNumber(1, or_none=True),
     "epochs": WholeNumber(1, or_none=True),
     "seed": WholeNumber(0, most=MOST_SEED, or_none=True),
+    "min_n": WholeNumber(0, converts=True),
+    "max_n": WholeNumber(0, converts=True),
+    "bucket": WholeNumber(0, converts=True),
 }
 _RULES = _GENSIM_RULES | {argument.name: argument.rule for argument in OWN_ARGUMENTS if argument.rule is not None}
 

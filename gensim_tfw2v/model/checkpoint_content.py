@@ -17,7 +17,7 @@ from gensim_tfw2v.model.documents import has_documents
 from gensim_tfw2v.model.gensim_files import as_class, gensims_class, restored_state, saved_state
 from gensim_tfw2v.model.input_parts import set_lock_factors
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
-from gensim_tfw2v.model.subwords import restore_subwords, subword_settings
+from gensim_tfw2v.model.subwords import has_bags, restore_subwords, subword_settings
 from gensim_tfw2v.model.tables import make_server_matrices, matrix_of, set_matrix, set_states
 from gensim_tfw2v.placement.contract import TABLES, Contents, RemoteMatrix
 from gensim_tfw2v.placement.row_states import STATE_SUFFIX, widened_pieces
@@ -94,6 +94,7 @@ def model_in(cls: Any, checkpoint: Checkpoint, changes: Mapping[str, Any]) -> An
 
     Its tables are not read yet.
     """
+    _check_class(cls, checkpoint)
     attributes = checkpoint.content["model"] | dict(changes)
     model = as_class(cls, gensims_class(cls)(vector_size=attributes["vector_size"], seed=attributes["seed"]))
     vars(model).update(attributes)
@@ -157,12 +158,16 @@ def check_same(model: Word2Vec, checkpoint: Checkpoint) -> None:
 
     A model whose optimizer was to be chosen gets the checkpoint's.
     """
+    _check_class(type(model), checkpoint)
     before = restored_state(checkpoint.content["model"])
     if model.optimizer is None:
         model.optimizer = before["optimizer"]
     for name in _FIXED:
         if getattr(model, name, None) != before.get(name):
             raise other_setting(name, getattr(model, name), before.get(name), checkpoint)
+    for name, value in subword_settings(model).items():
+        if value != checkpoint.content["subwords"][name]:
+            raise other_setting(name, value, checkpoint.content["subwords"][name], checkpoint)
     vocabulary = {name: checkpoint.array(name) for name in checkpoint.arrays if _is_of_vocabulary(name)}
     if fingerprint_of(vocabulary_arrays(model)) != fingerprint_of(vocabulary):
         words = len(json.loads(checkpoint.array("words").tobytes()))
@@ -171,6 +176,15 @@ def check_same(model: Word2Vec, checkpoint: Checkpoint) -> None:
             f"training in {checkpoint.path} began, in its words, their order, their counts or, if there are documents, "
             "their tags; build it from the same "
             f"corpus with the same settings, or call {type(model).__name__}.resume(), which needs none"
+        )
+
+
+def _check_class(cls: type[Any], checkpoint: Checkpoint) -> None:
+    """Raise ValueError if a checkpoint is of a model with n-grams, and a class has none, or the reverse."""
+    if ("subwords" in checkpoint.content) != has_bags(cls):
+        right = "TFFastText" if "subwords" in checkpoint.content else "TFWord2Vec"
+        raise ValueError(
+            f"the training in {checkpoint.path} is of a {right}, and cannot be resumed by a {cls.__name__}; use {right}"
         )
 
 
