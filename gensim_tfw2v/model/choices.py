@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from gensim.models import Word2Vec
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float64Array
 from gensim_tfw2v.blocks.batch_shape import choose_batch_shape, choose_windows, has_frequent_hits, is_flat
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
@@ -101,7 +102,7 @@ def _batch_shape(
         trains_skip_gram(model),
         bool(model.hs),
         model.batch_tokens,
-        model.run_tokens,
+        model.run_tokens or (tuning.DOCUMENT_RUN_TOKENS if has_documents(model) else None),
         model.shared_negatives,
         bfloat16_products=fast_bfloat16 if model.compute_dtype is None else model.compute_dtype == "bfloat16",
         tiled=tiled,
