@@ -16,7 +16,7 @@ static void copy_inputs(Run *run, float *copies, int64_t count) {
     }
 }
 
-enum { BAGS_AHEAD = 2 }; /* this many bags ahead, rows are prefetched */
+enum { BAGS_AHEAD = 2, MOST_AT_ONCE = 64 }; /* bags ahead, whose rows are prefetched, and rows that are summed at once */
 
 static void prefetch_bag(const Run *run, int64_t number) {
     Bag bag = bag_of(run, number);
@@ -28,6 +28,32 @@ static void add_bag(const Run *run, float *sum, float factor, Bag bag) {
         add_scaled(sum, factor, trained_row(run, run->inputs, bag.rows[k]), run->size);
 }
 
+/* sum = factor * the rows of a bag, added up a few registers at a time. */
+static void sum_bag(const Run *run, float *sum, float factor, Bag bag) {
+    const float *first[MOST_AT_ONCE];
+    int64_t at_once = smallest(bag.count, MOST_AT_ONCE), size = run->size, i = 0;
+    for (int64_t k = 0; k < at_once; k++) first[k] = trained_row(run, run->inputs, bag.rows[k]);
+    for (; i + 2 * LANES <= size; i += 2 * LANES) {
+        wide one = {0}, other = {0};
+        for (int64_t k = 0; k < at_once; k++) {
+            one += *(const wide *)(first[k] + i);
+            other += *(const wide *)(first[k] + i + LANES);
+        }
+        *(wide *)(sum + i) = factor * one;
+        *(wide *)(sum + i + LANES) = factor * other;
+    }
+    for (; i + 4 <= size; i += 4) {
+        narrow part = {0};
+        for (int64_t k = 0; k < at_once; k++) part += *(const narrow *)(first[k] + i);
+        *(narrow *)(sum + i) = factor * part;
+    }
+    for (; i < size; i++) {
+        sum[i] = 0;
+        for (int64_t k = 0; k < at_once; k++) sum[i] += factor * first[k][i];
+    }
+    add_bag(run, sum, factor, (Bag){bag.rows + at_once, bag.count - at_once});
+}
+
 /* Writes the sums of bags of rows, or in skip-gram their means. */
 static void sum_bags(Run *run, float *sums, int64_t count) {
     run->rows_before[0] = 0;
@@ -35,8 +61,7 @@ static void sum_bags(Run *run, float *sums, int64_t count) {
         float *sum = sums + i * run->width;
         Bag bag = bag_of(run, run->input_ids[i]);
         if (i + BAGS_AHEAD < count) prefetch_bag(run, run->input_ids[i + BAGS_AHEAD]);
-        memset(sum, 0, (size_t)run->width * sizeof(float));
-        add_bag(run, sum, run->skip_gram ? 1.0f / (float)largest(bag.count, 1) : 1.0f, bag);
+        sum_bag(run, sum, run->skip_gram ? 1.0f / (float)largest(bag.count, 1) : 1.0f, bag);
         run->rows_before[i + 1] = run->rows_before[i] + bag.count;
     }
 }

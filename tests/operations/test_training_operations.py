@@ -278,6 +278,14 @@ def test_bags_and_documents_move_as_plain_loops_do(case: Case, adagrad: bool, fr
     check_training(case._replace(adagrad=adagrad, freeze=freeze, weighted=True))
 
 
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("further_rows", [4, 150])
+def test_bags_may_have_rows_of_any_size_and_number(size: int, further_rows: int) -> None:
+    for name in ("skip-gram", "CBOW", "documents and bags"):
+        # Rows that come many times in a bag move as many times: by long steps, rounding errors would grow.
+        check_training(WITH_BAGS[name]._replace(size=size, further_rows=further_rows, tokens=40, max_step=0.002))
+
+
 @EACH_WITH_BAGS
 def test_rows_of_bags_have_a_longest_step_and_factors(case: Case) -> None:
     check_training(case._replace(max_step=0.1, locks=(0.0, 1.0, 0.25)))

@@ -45,7 +45,8 @@ class Case(NamedTuple):
     weighted: bool = False
     freeze: str | None = None
     locks: tuple[float, ...] = ()
-    bags: bool = False  # an input is up to four rows, and some words share rows
+    bags: bool = False  # an input is a bag of rows, and some words share rows
+    further_rows: int = 4  # a bag has fewer rows besides the word's own
     documents: bool = False  # sentences have documents of up to three rows, or none
     max_step: float = 1e9
     frequencies: tuple[int, ...] = FREQUENCIES
@@ -205,7 +206,10 @@ def _bags(case: Case) -> list[np.ndarray]:
     """Return the rows of each word, one of them its own, and those of three documents."""
     words = len(case.frequencies)
     rng = np.random.default_rng(case.seed)
-    of_words = [np.r_[word, rng.integers(words, words + OTHER_ROWS, rng.integers(0, 4))] for word in range(words)]
+    of_words = [
+        np.r_[word, rng.integers(words, words + OTHER_ROWS, rng.integers(0, case.further_rows))]
+        for word in range(words)
+    ]
     return of_words + [words + rng.permutation(OTHER_ROWS)[:count] for count in (1, 3, 0)]
 
 
