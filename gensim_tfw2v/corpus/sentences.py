@@ -27,7 +27,7 @@ class Sentences:
     weights: Float32Array | None = None
     """How many occurrences each sentence counts as in training; None: each counts as one."""
     documents: Int32Array | None = None
-    """The number of each sentence's list of tags in `document_tags.TagLists`; None: sentences have no tags."""
+    """The number of each sentence's list of tags in `documents.TagLists`; None: sentences have no tags."""
 
     @property
     def nbytes(self) -> int:

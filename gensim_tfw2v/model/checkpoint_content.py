@@ -173,9 +173,9 @@ def check_same(model: Word2Vec, checkpoint: Checkpoint) -> None:
         words = len(json.loads(checkpoint.array("words").tobytes()))
         raise ValueError(
             f"the model's vocabulary of {len(model.wv)} words differs from the one of {words} words with which the "
-            f"training in {checkpoint.path} began, in its words, their order, their counts or, if there are documents, "
-            "their tags; build it from the same "
-            f"corpus with the same settings, or call {type(model).__name__}.resume(), which needs none"
+            f"training in {checkpoint.path} began, in its words, their order, their counts or the tags of documents; "
+            f"build it from the same corpus with the same settings, or call {type(model).__name__}.resume(), which "
+            "needs none"
         )
 
 

@@ -176,5 +176,7 @@ class TableSync:
 def _furthest(before: Float32Array, now: Float32Array) -> tuple[int, float]:
     """Return the row in which two matrices differ most, and the length of the difference."""
     squares = [float(np.sum(np.square(np.subtract(*rows, dtype=np.float64)))) for rows in zip(now, before, strict=True)]
-    row = int(np.argmax(squares)) if squares else 0
-    return row, float(np.sqrt(max(squares, default=0.0)))
+    if not squares:
+        return 0, 0.0
+    row = int(np.argmax(squares))
+    return row, float(np.sqrt(squares[row]))

@@ -188,6 +188,16 @@ def test_a_line_of_a_file_is_a_document_with_its_number_as_tag(tmp_path: Path, e
     np.testing.assert_array_equal(from_file.dv.vectors, TFDoc2Vec(documents, **settings).dv.vectors)
 
 
+def test_documents_that_can_be_read_once_are_trained_for_one_epoch() -> None:
+    once, again = TFDoc2Vec(**SMALL), TFDoc2Vec(**SMALL)
+    for model, documents in ((once, (each for each in TOPICS)), (again, TOPICS)):
+        model.build_vocab(TOPICS)
+        model.train(documents, total_examples=60, epochs=1)
+    np.testing.assert_array_equal(once.dv.vectors, again.dv.vectors)
+    with pytest.raises(TypeError, match="Using a generator"):
+        once.train((each for each in TOPICS), total_examples=60, epochs=2)
+
+
 def test_what_is_no_document_is_refused_by_its_number() -> None:
     model = TFDoc2Vec(**SMALL)
     model.build_vocab(TOPICS)
@@ -400,7 +410,7 @@ def test_a_training_is_not_resumed_with_other_tags(tmp_path: Path) -> None:
     TFDoc2Vec(TAGGED, **settings)
     model = TFDoc2Vec(**settings | {"epochs": 7})
     model.build_vocab([TaggedDocument(each.words, [f"n{each.tags[0]}"]) for each in TAGGED])
-    with pytest.raises(ValueError, match="or, if there are documents, their tags"):
+    with pytest.raises(ValueError, match="their counts or the tags of documents"):
         model.train(TAGGED, total_examples=60, epochs=7, resume=True)
 
 
