@@ -11,7 +11,7 @@ from gensim.models import Word2Vec
 
 from gensim_tfw2v.files.models import save_whole
 from gensim_tfw2v.files.vectors import write_vectors
-from gensim_tfw2v.model.arguments import default_of, own_and_gensims, warn_of_deprecated, with_tables
+from gensim_tfw2v.model.arguments import core_count, default_of, own_and_gensims, warn_of_deprecated, with_tables
 from gensim_tfw2v.model.checks import check_constructor
 from gensim_tfw2v.model.corpus_reading import (
     CorpusReader,
@@ -146,7 +146,7 @@ class TFWord2Vec(Word2Vec):
         self.__dict__.update(own, **results_before_training())
         self._reader = CorpusReader()
         self._is_constructed = False  # until gensim's constructor, which may train, has ended
-        super().__init__(**gensims | {"vector_size": int(vector_size)})
+        super().__init__(**gensims | {"vector_size": int(vector_size), "workers": core_count(workers, cluster)})
         self._reader.forget_sentences()
         self._is_constructed = True
 
