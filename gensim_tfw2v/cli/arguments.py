@@ -82,7 +82,7 @@ share_or_corpus: Callable[[str], float | Path] = read_by(
 )
 _interval = read_by(
     lambda text: Interval().plain("", _number_or(str, text)),
-    'is not a number of seconds, nor words such as "5e6 words"',
+    'is not a number of seconds, nor a time such as 10min, 30s or 2h, nor words such as "5e6 words"',
 )
 _words = read_by(partial(Words().plain, ""), 'is not a whole number of words above 0, such as "5e6"')
 

@@ -214,12 +214,13 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "checkpoint_every",
         600.0,
         "float or str",
-        'Time between two checkpoints: seconds, or words as in `"5e6 words"`',
+        'Time between two checkpoints: seconds, a time such as `"10min"`, `"30s"` or `"2h"`, or words as in '
+        '`"5e6 words"`',
         rule=Interval(),
         flag=Flag(
             CHECKPOINT_FLAGS,
             "INTERVAL",
-            'seconds, or words as "5e6 words", between two checkpoints',
+            'seconds, a time as 10min, 30s or 2h, or words as "5e6 words", between two checkpoints',
             default="10 minutes",
         ),
     ),
@@ -246,9 +247,9 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         None,
         "optional",
         'Parameter servers and workers to train on: a dict or ``tf.train.ClusterSpec`` of "ps" and "worker" '
-        'addresses, a cluster resolver, a ``ParameterServerStrategy``, ``"env"`` for the environment variable '
-        'TF_CONFIG, ``"slurm"`` for the tasks of this Slurm job, or what `local_cluster()` or `ray_cluster()` yields. '
-        "Also an argument of `train()`. It is not saved with the model. "
+        'addresses, the path of a JSON file of these, a cluster resolver, a ``ParameterServerStrategy``, ``"env"`` for '
+        'the environment variable TF_CONFIG, ``"slurm"`` for the tasks of this Slurm job, or what `local_cluster()` or '
+        "`ray_cluster()` yields. Also an argument of `train()`. It is not saved with the model. "
         "See [how to deploy](docs/how-to/deploy.md)",
         "train in this process",
         flag=Flag(
