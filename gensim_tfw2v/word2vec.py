@@ -228,13 +228,17 @@ class TFWord2Vec(Word2Vec):
         resume: ResumeFrom = False,
         validation: Any = None,
         early_stopping: int | EarlyStopping | None = None,
+        device: str | None = None,
+        validation_metric: str | None = None,
+        distribution: str | None = None,
     ) -> tuple[int, int]:
         """Update the vectors from a corpus, as `gensim.models.Word2Vec.train` does and with its arguments.
 
         `word_count` and `queue_factor` are accepted and have no effect: gensim ignores the first, too, and one block
-        for each worker is read ahead. `logdir`, `cluster`, `freeze`, `validation` and `early_stopping` replace those
-        of the constructor, for this training. `weights` are those of the sentences in `corpus_iterable`.
-        `total_examples` and `total_words` count all sentences, also those held out.
+        for each worker is read ahead. `logdir`, `cluster`, `freeze`, `validation`, `early_stopping`, `device`,
+        `validation_metric` and `distribution` replace those of the constructor, for this training. `weights` are those
+        of the sentences in `corpus_iterable`. `total_examples` and `total_words` count all sentences, also those held
+        out.
 
         Parameters
         ----------

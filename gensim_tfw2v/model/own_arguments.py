@@ -102,7 +102,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         '{"cpu", "gpu", "gpu:1", ...}, optional',
         "What trains: a device of this process, or with a cluster one of each worker "
         '([GPUs](docs/how-to/gpu.md)). With `"gpu"`, or one of several as `"gpu:1"`, steps run on that GPU, and '
-        "vectors stay there if there is no cluster. It is not saved with the model",
+        "vectors stay there if there is no cluster. Also an argument of `train()`. It is not saved with the model",
         "a GPU where there is one, no compiled operations, and much skip-gram to train; otherwise the CPU",
         rule=DeviceName(),
         flag=Flag(LEARNING_FLAGS, "NAME", "where to train: cpu, gpu, or one of several such as gpu:1"),
@@ -265,7 +265,8 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "distribution",
         DEFAULT_DESIGN,
         "str",
-        f"[How](docs/how-to/choose-a-distribution.md) the tasks of a cluster train together. {designs_described()}",
+        f"[How](docs/how-to/choose-a-distribution.md) the tasks of a cluster train together. {designs_described()}. "
+        "Also an argument of `train()`",
         rule=Choice(DESIGNS, or_none=False),
         flag=Flag(CLUSTER_FLAGS, None, "how the tasks of the cluster train together"),
         is_fixed_in_training=True,
