@@ -1,4 +1,4 @@
-"""Arguments of `train()` hold for one training: it runs as with a model of these settings, and the model keeps its own."""
+"""Arguments of `train()` hold for one training: it runs as a model of these settings does, which keeps its own."""
 
 from __future__ import annotations
 
