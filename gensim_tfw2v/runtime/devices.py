@@ -61,7 +61,10 @@ def find_device(name: str) -> Device:
             return one
     hint = ""
     if kind == GPU and not any(one.kind == GPU for one in found):
-        hint = "; a GPU of NVIDIA needs its driver and CUDA, which pip install 'gensim-tfw2v[gpu]' adds"
+        hint = (
+            "; a GPU of NVIDIA needs its driver, and CUDA: pip install 'tensorflow[and-cuda]', or the extra "
+            "gensim-tfw2v[gpu] from a clone"
+        )
     raise ValueError(f"device={name!r} is not there; choose one of {', '.join(repr(one.name) for one in found)}{hint}")
 
 
