@@ -20,6 +20,7 @@ __all__ = [
     "NeighbourIndex",
     "RandomWalks",
     "SearchResult",
+    "TFFastText",
     "TFWord2Vec",
     "TensorBoardLog",
     "Word2Vec",
@@ -30,6 +31,7 @@ __all__ = [
     "export_pretrained",
     "export_projector",
     "keras_embedding",
+    "load_facebook_model",
     "load_vectors_safely",
     "local_cluster",
     "merge_vectors",
@@ -49,6 +51,7 @@ _HOMES = {
     "NeighbourIndex": ("integrations.neighbour_index", "NeighbourIndex"),
     "RandomWalks": ("walks.random_walks", "RandomWalks"),
     "SearchResult": ("search.search", "SearchResult"),
+    "TFFastText": ("fasttext", "TFFastText"),
     "TFWord2Vec": ("word2vec", "TFWord2Vec"),
     "TensorBoardLog": ("tensorboard.options", "TensorBoardLog"),
     "Word2Vec": ("word2vec", "TFWord2Vec"),
@@ -58,6 +61,7 @@ _HOMES = {
     "export_pretrained": ("files.pretrained", "export_pretrained"),
     "export_projector": ("tensorboard.projector", "export_projector"),
     "keras_embedding": ("integrations.keras_embedding", "keras_embedding"),
+    "load_facebook_model": ("fasttext", "load_facebook_model"),
     "load_vectors_safely": ("files.safe_vectors", "load_vectors_safely"),
     "local_cluster": ("cluster.local", "local_cluster"),
     "merge_vectors": ("model.merged_vectors", "merge_vectors"),
@@ -75,6 +79,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.cluster.local import local_cluster
     from gensim_tfw2v.corpus.encode import encode_corpus
     from gensim_tfw2v.evaluation.scoring import score_vectors
+    from gensim_tfw2v.fasttext import TFFastText, load_facebook_model
     from gensim_tfw2v.files.pretrained import export_pretrained
     from gensim_tfw2v.files.safe_vectors import load_vectors_safely
     from gensim_tfw2v.integrations.keras_embedding import keras_embedding

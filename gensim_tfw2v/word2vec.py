@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,6 +23,7 @@ from gensim_tfw2v.model.corpus_reading import (
 from gensim_tfw2v.model.gensim_files import as_class, as_plain_gensim, loaded, restored_state, saved_state
 from gensim_tfw2v.model.results import results_before_training
 from gensim_tfw2v.model.resuming import arguments_to_resume, resumed_model
+from gensim_tfw2v.model.subwords import found_quickly, has_bags
 from gensim_tfw2v.model.tables import (
     check_matrices_are_here,
     check_vocabulary_can_change,
@@ -140,13 +142,17 @@ class TFWord2Vec(Word2Vec):
         allow_network: bool = False,
         vectors_on_servers: bool = False,
     ) -> None:
-        own, gensims = own_and_gensims(locals())
-        check_constructor(own | gensims)
-        warn_of_deprecated(own, stacklevel=2)
+        self._construct(locals())
+
+    def _construct(self, arguments: Mapping[str, Any]) -> None:
+        own, gensims = own_and_gensims(arguments)
+        check_constructor({**own, **gensims, "bags": has_bags(type(self))})
+        warn_of_deprecated(own, stacklevel=3)
         self.__dict__.update(own, **results_before_training())
         self._reader = CorpusReader()
         self._is_constructed = False  # until gensim's constructor, which may train, has ended
-        super().__init__(**gensims | {"vector_size": int(vector_size), "workers": core_count(workers, cluster)})
+        whole = {"vector_size": int(gensims["vector_size"]), "workers": core_count(gensims["workers"], own["cluster"])}
+        super().__init__(**gensims | whole)
         self._reader.forget_sentences()
         self._is_constructed = True
 
@@ -184,7 +190,7 @@ class TFWord2Vec(Word2Vec):
     ) -> Any:
         """Choose the words to train, as gensim does; raise RuntimeError if their matrices are on the servers."""
         check_vocabulary_can_change(self)
-        with set_quickly(self.wv), without_positions(self.wv):
+        with set_quickly(self.wv), without_positions(self.wv), found_quickly(self.wv):
             return super().prepare_vocab(update, keep_raw_vocab, trim_rule, min_count, sample, dry_run)
 
     def init_weights(self) -> None:
@@ -347,7 +353,8 @@ class TFWord2Vec(Word2Vec):
     @classmethod
     def load(cls: type[_Model], *args: Any, rethrow: bool = False, **kwargs: Any) -> _Model:
         """Return a model saved by `save`, by gensim's own class or by a subclass of that, ready to train on."""
-        return as_class(cls, loaded(super().load, *args, rethrow=rethrow, **kwargs))
+        load = partial(Word2Vec.load.__func__, cls)  # those of gensim's subclasses take no `rethrow`
+        return as_class(cls, loaded(load, *args, rethrow=rethrow, **kwargs))
 
     def __getstate__(self) -> dict[str, Any]:
         return saved_state(self)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gensim_tfw2v.arrays import Float32Array, Float64Array, Int32Array, aligned_empty
+from gensim_tfw2v.blocks.bags import Bags
 from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.huffman_paths import HuffmanPaths, huffman_paths
 from gensim_tfw2v.blocks.sampling import NegativeSampler
@@ -53,7 +54,8 @@ class Block:
 
     left: Int32Array  # [S, R, B], contexts before each token
     right: Int32Array  # [S, R, B], contexts after each token
-    input_ids: Int32Array  # skip-gram [S, R, B], the run; CBOW [S, R, P], the widened run
+    # Skip-gram [S, R, B], the run; CBOW [S, R, P], the widened run. With bags, their numbers instead of rows.
+    input_ids: Int32Array
     candidate_ids: Int32Array | None  # output rows shared by a run: skip-gram [S, R, P + K], CBOW [S, R, K]
     target_ids: Int32Array | None  # CBOW with negative sampling [S, R, B], output rows of the run's words
     tree: HuffmanPaths | None  # hierarchical softmax: Huffman paths of the words [S, R, P] of the widened run
@@ -62,6 +64,11 @@ class Block:
     # [S], pairs of tokens and contexts for skip-gram, trained targets for CBOW; those of weight w count as w
     pairs: Float64Array
     weights: Float32Array | None = None  # [S, R, B], of the tokens' sentences; None: all are 1
+    bags: Bags | None = None  # of the block's inputs; None: each input is a row
+
+    def input_rows(self) -> Int32Array:
+        """Return the rows that the block's inputs consist of; each comes at least once."""
+        return self.input_ids if self.bags is None else self.bags.some(np.unique(self.input_ids)).members
 
 
 @dataclass(frozen=True)
@@ -79,6 +86,8 @@ class BlockMaker:
     """If set, a block's negatives come from a pool of this many draws, so that the block touches fewer output rows."""
     reader: ShardReader | None = None
     """Reads the sentences of chunks that are spans of an encoded corpus."""
+    bags: Bags | None = None
+    """The input rows of each word; None: a word has one, with the word's id."""
 
     def make(self, sentences: Sentences, random: RandomNumbers) -> Block | None:
         """Return the block of these sentences, or None if subsampling keeps no token."""
@@ -105,6 +114,7 @@ class BlockMaker:
             tokens=kept.ids.size,
             pairs=self._count_pairs(left, right, window, weights),
             weights=weights,
+            bags=self.bags,
         )
 
     def _draw_negatives(self, grid: Grid, random: RandomNumbers) -> Int32Array | None:

@@ -83,6 +83,7 @@ def _joined_blocks(skip_gram: bool, blocks: Sequence[Block]) -> Block:
         tokens=sum(block.tokens for block in blocks),
         pairs=np.concatenate([block.pairs for block in blocks]),
         weights=np.concatenate([_padded(array, runs) for array in weights]) if weights else None,
+        bags=blocks[0].bags,
     )
 
 

@@ -40,27 +40,35 @@ def check_beginning(arguments: argparse.Namespace) -> None:
         raise CommandError("--from does not go with --vectors-on-servers, whose vectors are made on the servers")
 
 
+def model_class(arguments: argparse.Namespace) -> Any:
+    """Return the class of the model that is trained."""
+    from gensim_tfw2v import TFFastText, TFWord2Vec
+
+    return TFFastText if arguments.subwords else TFWord2Vec
+
+
 def saved_model(arguments: argparse.Namespace, settings: Mapping[str, Any]) -> Any:
     """Return the model that --from names with these settings, apart from those that it has already.
 
     Raise CommandError if the file holds no whole model, or if a setting that is not its default differs from what the
     model has.
     """
-    from gensim_tfw2v import TFWord2Vec
-
+    cls = model_class(arguments)
     named = f"--from {str(arguments.start)!r}"
     try:
-        model = TFWord2Vec.load(str(arguments.start))
+        model = cls.load(str(arguments.start))
     except Exception as error:  # unpickling a file that is no model can raise anything
         reason = " ".join(str(error).split()) or type(error).__name__
         raise CommandError(f"{named} is no model that can be trained: {reason}") from error
-    defaults = inspect.signature(TFWord2Vec).parameters
+    defaults = inspect.signature(cls).parameters
     for name, value in settings.items():
         if is_left_open(name, value):
             continue  # the model goes on as it was trained
         if name not in OF_MODEL:
             setattr(model, name, value)
-        elif value != defaults[name].default and value != (own := getattr(model, name)):
+        elif value != defaults[name].default and value != (
+            own := getattr(model if hasattr(model, name) else model.wv, name)
+        ):
             flag = f"--{name.replace('_', '-')}"
             raise CommandError(f"{flag} {value} does not go with {named}, whose model has {own}; leave {flag} out")
     return model

@@ -15,8 +15,8 @@ from gensim_tfw2v.cli.inputs import add_format_arguments, vectors_at
 
 DESCRIPTION = """Print the words nearest to each WORD, with their cosine similarity. With --positive and --negative,
 print the words nearest to a sum of words minus others, as in: --positive king woman --negative man. With --index,
-search an index that `tfw2v index` wrote. For an unknown word, a line on standard error suggests near spellings, and
-the exit code is 1. Other words are answered."""
+search an index that `tfw2v index` wrote. A model with n-grams has neighbours of any word. For a word that others do not
+know, a line on standard error suggests near spellings, and the exit code is 1. Other words are answered."""
 
 # What is spelt like an unknown word.
 _FREQUENT_WORDS = 50_000  # any word among this many at the beginning of the vocabulary may be near
@@ -62,12 +62,12 @@ def run(arguments: argparse.Namespace) -> None:
     answers = {
         _title(positive, negative): vectors.most_similar(positive, negative, topn=arguments.topn)
         for positive, negative in queries
-        if all(word in known for word in positive + negative)
+        if all(_knows(vectors, word) for word in positive + negative)
     }
     if answers or arguments.json:
         print(_as_json(answers) if arguments.json else _as_text(answers), flush=True)  # before the lines of errors
     asked = dict.fromkeys(word for positive, negative in queries for word in positive + negative)
-    if unknown := [word for word in asked if word not in known]:
+    if unknown := [word for word in asked if not _knows(vectors, word)]:
         place = f"{'model' if arguments.index is None else 'index'} {str(searched)!r}"
         complaints = (_complaint(word, place, vectors.index_to_key) for word in unknown)
         raise CommandError(*complaints, exit_code=1)
@@ -80,6 +80,11 @@ def _opened_index(arguments: argparse.Namespace) -> Any:
     from gensim_tfw2v.integrations.neighbour_index import NeighbourIndex
 
     return NeighbourIndex.load(arguments.index)
+
+
+def _knows(vectors: Any, word: Any) -> bool:
+    """Return whether vectors have a word, or make its vector of n-grams."""
+    return word in vectors.key_to_index or bool(getattr(vectors, "bucket", 0))
 
 
 def _word(text: str, known: Mapping[Any, int]) -> Any:

@@ -107,7 +107,7 @@ def _check_together(arguments: argparse.Namespace, settings: Mapping[str, Any], 
             check_cluster(settings["cluster"], arguments.allow_network)
         from gensim_tfw2v.model.checks import check_validation, check_weights_fit  # which imports gensim
 
-        check_design({**settings, "weights": weights}, has_cluster)
+        check_design({**settings, "weights": weights, "bags": arguments.subwords}, has_cluster)
         check_validation({**settings, "corpus_file": str(arguments.corpus)})
         check_weights_fit(weights, **open_corpus(arguments.corpus, arguments.column))
 
@@ -120,11 +120,10 @@ def _check_probes(words: list[str] | None, vectors: Any) -> None:
 
 def _counted(arguments: argparse.Namespace, settings: dict[str, Any], corpus: dict[str, Any]) -> tuple[Any, int, int]:
     """Return a model with its vocabulary, and the raw words and the sentences of the corpus."""
-    from gensim_tfw2v import TFWord2Vec
-    from gensim_tfw2v.cli.beginning import saved_model
+    from gensim_tfw2v.cli.beginning import model_class, saved_model
 
     if arguments.start is None:
-        model = TFWord2Vec(**settings)
+        model = model_class(arguments)(**settings)
         model.build_vocab(**corpus)
         return model, model.corpus_total_words, model.corpus_count
     model = saved_model(arguments, settings)
@@ -163,8 +162,7 @@ def _resumed(
     arguments: argparse.Namespace, settings: dict[str, Any], corpus: dict[str, Any], weights: Any
 ) -> _Trained | None:
     """Return the model of a training that resumed from its newest checkpoint, None if there is none."""
-    from gensim_tfw2v import TFWord2Vec
-    from gensim_tfw2v.cli.beginning import checkpoint_of, refusals
+    from gensim_tfw2v.cli.beginning import checkpoint_of, model_class, refusals
     from gensim_tfw2v.corpus.passes import OtherCorpusError
     from gensim_tfw2v.model.resuming import MAY_CHANGE, arguments_to_resume, check_settings, resumed_model
     from gensim_tfw2v.training.state import state_in
@@ -178,7 +176,7 @@ def _resumed(
     changes = {name: value for name, value in settings.items() if name in MAY_CHANGE}
     with refusals(arguments):
         check_settings(settings, found)
-        model, checkpoint = resumed_model(TFWord2Vec, found.path, arguments.epochs, changes)
+        model, checkpoint = resumed_model(model_class(arguments), found.path, arguments.epochs, changes)
     _check_probes(arguments.log_probe, model.wv)
     started = time.perf_counter()
     before = state.raw_words()

@@ -1,4 +1,4 @@
-"""The arguments of `tfw2v train`: every setting of gensim's Word2Vec that a command line can hold, and ours.
+"""The arguments of `tfw2v train`: every setting of gensim's classes that a command line can hold, and ours.
 
 Their destinations are the names of TFWord2Vec's constructor arguments, so that they can be passed on as they are.
 """
@@ -55,6 +55,11 @@ _OF_GENSIM: dict[str, tuple[tuple[Any, ...], ...]] = {
         ("hs", None, 0, "hierarchical softmax"),
         ("cbow_mean", None, 1, "CBOW takes the sum (0) or the mean (1) of the context"),
     ),
+    "n-grams (with --subwords)": (
+        ("min_n", "N", 3, "characters of the shortest n-grams"),
+        ("max_n", "N", 6, "characters of the longest n-grams; below --min-n, words have none"),
+        ("bucket", "N", 2_000_000, "vectors that n-grams share, by their hash"),
+    ),
     "vocabulary": (
         ("min_count", "N", 5, "leave out words that occur less often"),
         (
@@ -83,8 +88,12 @@ _OF_GENSIM: dict[str, tuple[tuple[Any, ...], ...]] = {
     ),
 }
 # Settings that a saved model has already.
-OF_MODEL = frozenset(row[0] for group in ("model", "objective", "vocabulary") for row in _OF_GENSIM[group])
+_SUBWORDS = "n-grams (with --subwords)"
+_OF_SUBWORDS = [row[0] for row in _OF_GENSIM[_SUBWORDS]]
+_NOT_OF_FASTTEXT = ("compute_loss", "comment")  # which gensim's class does not take
+OF_MODEL = frozenset(row[0] for group in ("model", "objective", _SUBWORDS, "vocabulary") for row in _OF_GENSIM[group])
 _READERS = {"min_count": whole_number(0), "comment": str}  # others are of the argument's rule
+_DEFAULTS = {row[0]: row[2] for rows in _OF_GENSIM.values() for row in rows if len(row) > 1}
 _SETTINGS = [row[0] for rows in _OF_GENSIM.values() for row in rows]
 _SETTINGS += [argument.name for argument in OWN_ARGUMENTS if argument.name != "weights"]
 # Destinations of flags, and the names of TensorBoardLog's arguments.
@@ -113,6 +122,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """The constructor arguments among the parsed arguments."""
     settings = {name: getattr(arguments, name) for name in _SETTINGS}
+    for name in _NOT_OF_FASTTEXT if arguments.subwords else _OF_SUBWORDS:
+        value = settings.pop(name)
+        if value != _DEFAULTS[name]:
+            reason = "does not go with --subwords" if arguments.subwords else "is for --subwords"
+            raise CommandError(f"{_flag(name)} {reason}; leave it out")
     settings["logdir"] = _log_of(arguments)
     settings["workers"] = core_count(arguments.workers, arguments.cluster)
     if arguments.cluster is not None and not is_in_environment(arguments.cluster):
@@ -146,6 +160,8 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
 def _add_settings(parser: argparse.ArgumentParser, name: str) -> argparse._ArgumentGroup:
     """Declare a group of flags: those of gensim's arguments, and of the class's own."""
     group = parser.add_argument_group(name)
+    if name == _SUBWORDS:
+        add_switch(group, "--subwords", "train vectors of words and their n-grams, as gensim's FastText", "words alone")
     for row in _OF_GENSIM.get(name, ()):
         if row[0] == "sg":
             kind = group.add_mutually_exclusive_group()

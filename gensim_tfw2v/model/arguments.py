@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import textwrap
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gensim_tfw2v.arguments.rules import Number, Rule, WholeNumber
@@ -35,6 +36,9 @@ _GENSIM_RULES: dict[str, Rule] = {
     "max_final_vocab": WholeNumber(1, or_none=True),
     "epochs": WholeNumber(1, or_none=True),
     "seed": WholeNumber(0, most=MOST_SEED, or_none=True),
+    "min_n": WholeNumber(0, converts=True),
+    "max_n": WholeNumber(0, converts=True),
+    "bucket": WholeNumber(0, converts=True),
 }
 _RULES = _GENSIM_RULES | {argument.name: argument.rule for argument in OWN_ARGUMENTS if argument.rule is not None}
 
@@ -91,6 +95,24 @@ def own_and_gensims(variables: Mapping[str, Any]) -> tuple[dict[str, Any], dict[
     own = {name: value for name, value in arguments.items() if name in names}
     own["weights"] = sentence_weights(own["weights"])
     return own, {name: value for name, value in arguments.items() if name not in names}
+
+
+def signature_with_own(gensims_class: type[Any]) -> inspect.Signature:
+    """Return the signature of one of gensim's constructors with the own arguments behind it, each by name alone."""
+    signature = inspect.signature(gensims_class.__init__)
+    kind = inspect.Parameter.KEYWORD_ONLY
+    own = [inspect.Parameter(argument.name, kind, default=argument.default) for argument in OWN_ARGUMENTS]
+    return signature.replace(parameters=[*signature.parameters.values(), *own])
+
+
+def all_arguments(signature: inspect.Signature, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all arguments of a constructor by name, those that are not given with their defaults.
+
+    Raise TypeError if there is no such argument, or one is given twice.
+    """
+    bound = signature.bind(None, *given, **named)
+    bound.apply_defaults()
+    return {name: value for name, value in bound.arguments.items() if name != "self"}
 
 
 def warn_of_deprecated(arguments: Mapping[str, Any], stacklevel: int) -> None:

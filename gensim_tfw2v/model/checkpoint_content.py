@@ -13,9 +13,11 @@ from gensim.models.word2vec import Word2Vec
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.checkpoints.folder import Checkpoint
-from gensim_tfw2v.model.gensim_files import as_class, restored_state, saved_state
+from gensim_tfw2v.model.gensim_files import as_class, gensims_class, restored_state, saved_state
+from gensim_tfw2v.model.input_parts import set_lock_factors
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
-from gensim_tfw2v.model.tables import make_server_matrices, matrix_of, set_matrix
+from gensim_tfw2v.model.subwords import has_bags, restore_subwords, subword_settings
+from gensim_tfw2v.model.tables import make_server_matrices, matrix_of, set_matrix, set_states
 from gensim_tfw2v.placement.contract import TABLES, Contents, RemoteMatrix
 from gensim_tfw2v.placement.row_states import STATE_SUFFIX, widened_pieces
 
@@ -47,6 +49,7 @@ def attributes_of(model: Word2Vec) -> dict[str, Any]:
     state = {name: value.item() if isinstance(value, np.generic) else value for name, value in saved.items()}
     return {
         "model": {name: value for name, value in state.items() if type(value) in _PLAIN},
+        **({"subwords": subwords} if (subwords := subword_settings(model)) else {}),
         "lifecycle_events": json.loads(json.dumps(getattr(model, "lifecycle_events", None) or [], default=str)),
     }
 
@@ -81,11 +84,14 @@ def model_in(cls: Any, checkpoint: Checkpoint, changes: Mapping[str, Any]) -> An
 
     Its tables are not read yet.
     """
+    _check_class(cls, checkpoint)
     attributes = checkpoint.content["model"] | dict(changes)
-    model = as_class(cls, Word2Vec(vector_size=attributes["vector_size"], seed=attributes["seed"]))
+    model = as_class(cls, gensims_class(cls)(vector_size=attributes["vector_size"], seed=attributes["seed"]))
     vars(model).update(attributes)
     model.lifecycle_events = list(checkpoint.content["lifecycle_events"])
     _set_vocabulary(model, checkpoint)
+    restore_subwords(model, checkpoint.content.get("subwords", {}))
+    set_lock_factors(model, checkpoint.array("lock_factors"))
     if model.vectors_on_servers:
         make_server_matrices(model)
     else:
@@ -100,9 +106,11 @@ def read_tables(model: Word2Vec, checkpoint: Checkpoint) -> None:
         model.wv.vectors.store.begin_with(contents_of(checkpoint))
     else:
         for name in _tables_in(checkpoint):
-            checkpoint.read_into(name, matrix_of(model, name))
-        model.optimizer_states = states_in(checkpoint.arrays, checkpoint.array)
-    model.wv.vectors_lockf = checkpoint.array("lock_factors")
+            matrix = matrix_of(model, name)
+            checkpoint.read_into(name, matrix)
+            set_matrix(model, name, matrix)
+        set_states(model, states_in(checkpoint.arrays, checkpoint.array))
+    set_lock_factors(model, checkpoint.array("lock_factors"))
 
 
 def contents_of(checkpoint: Checkpoint) -> Contents:
@@ -140,12 +148,16 @@ def check_same(model: Word2Vec, checkpoint: Checkpoint) -> None:
 
     A model whose optimizer was to be chosen gets the checkpoint's.
     """
+    _check_class(type(model), checkpoint)
     before = restored_state(checkpoint.content["model"])
     if model.optimizer is None:
         model.optimizer = before["optimizer"]
     for name in _FIXED:
         if getattr(model, name) != before.get(name):
             raise other_setting(name, getattr(model, name), before.get(name), checkpoint)
+    for name, value in subword_settings(model).items():
+        if value != checkpoint.content["subwords"][name]:
+            raise other_setting(name, value, checkpoint.content["subwords"][name], checkpoint)
     vocabulary = {name: checkpoint.array(name) for name in checkpoint.arrays if _is_of_vocabulary(name)}
     if fingerprint_of(vocabulary_arrays(model)) != fingerprint_of(vocabulary):
         words = len(json.loads(checkpoint.array("words").tobytes()))
@@ -153,6 +165,15 @@ def check_same(model: Word2Vec, checkpoint: Checkpoint) -> None:
             f"the model's vocabulary of {len(model.wv)} words differs from the one of {words} words with which the "
             f"training in {checkpoint.path} began, in its words, their order or their counts; build it from the same "
             f"corpus with the same settings, or call {type(model).__name__}.resume(), which needs none"
+        )
+
+
+def _check_class(cls: type[Any], checkpoint: Checkpoint) -> None:
+    """Raise ValueError if a checkpoint is of a model with n-grams, and a class has none, or the reverse."""
+    if ("subwords" in checkpoint.content) != has_bags(cls):
+        right = "TFFastText" if "subwords" in checkpoint.content else "TFWord2Vec"
+        raise ValueError(
+            f"the training in {checkpoint.path} is of a {right}, and cannot be resumed by a {cls.__name__}; use {right}"
         )
 
 
@@ -176,7 +197,6 @@ def _set_vocabulary(model: Word2Vec, checkpoint: Checkpoint) -> None:
             vectors.expandos[attribute] = _paths(values, checkpoint, name) if attribute in _PATHS else values
     if "cum_table" in checkpoint.arrays:
         model.cum_table = checkpoint.array("cum_table")
-    vectors.vectors_lockf = checkpoint.array("lock_factors")
 
 
 def _paths(values: np.ndarray[Any, Any], checkpoint: Checkpoint, name: str) -> np.ndarray[Any, Any]:

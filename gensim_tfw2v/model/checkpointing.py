@@ -17,6 +17,7 @@ from gensim_tfw2v.checkpoints.arrays import ArrayToWrite, rows_of_a_piece
 from gensim_tfw2v.checkpoints.folder import CheckpointFolder
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.model.checkpoint_content import attributes_of, vocabulary_arrays
+from gensim_tfw2v.model.input_parts import lock_factors_of
 from gensim_tfw2v.model.tables import tables_of
 from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.training.cadence import Cadence
@@ -129,7 +130,7 @@ class Checkpointer:
 
     def _write(self, content: dict[str, Any], tables: Mapping[str, ArrayToWrite]) -> None:
         began = time.perf_counter()
-        constant = {"lock_factors": np.asarray(self._model.wv.vectors_lockf, np.float32), **self._vocabulary}
+        constant = {"lock_factors": lock_factors_of(self._model), **self._vocabulary}
         try:
             found = self.folder.write(
                 content, {**tables, **{name: ArrayToWrite.of(array) for name, array in constant.items()}}

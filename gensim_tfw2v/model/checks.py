@@ -41,7 +41,7 @@ def check_together(arguments: Mapping[str, Any], trains_later: bool = False) -> 
 
     A model that is trained later may get a cluster and validation sentences then.
     """
-    _check_server_vectors(arguments["vectors_on_servers"], arguments["cluster"], arguments["logdir"])
+    _check_server_vectors(arguments)
     check_validation(arguments, trains_later)
     on_cluster = arguments["cluster"] is not None
     check_design(arguments, has_cluster=trains_later or on_cluster)
@@ -81,10 +81,13 @@ def check_validation(arguments: Mapping[str, Any], trains_later: bool = False) -
         raise FileNotFoundError(f"validation {validation!r} is no file and no encoded corpus")
 
 
-def _check_server_vectors(vectors_on_servers: bool, cluster: Any, logdir: Any) -> None:
-    if not vectors_on_servers:
+def _check_server_vectors(arguments: Mapping[str, Any]) -> None:
+    logdir = arguments["logdir"]
+    if not arguments["vectors_on_servers"]:
         return
-    if cluster is None:
+    if arguments["bags"]:
+        raise ValueError("vectors_on_servers=True does not go with words that have n-grams; leave it out")
+    if arguments["cluster"] is None:
         raise ValueError("vectors_on_servers=True needs a cluster, and cluster is None; give cluster=, or leave it out")
     if logdir is not None:
         raise ValueError(

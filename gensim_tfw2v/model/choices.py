@@ -10,6 +10,7 @@ from gensim_tfw2v.blocks.batch_shape import choose_batch_shape, choose_windows, 
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler, keep_probabilities, kept_counts, word_counts
+from gensim_tfw2v.model.subwords import word_bags
 from gensim_tfw2v.placement.request import Draws, PlacementChoice
 from gensim_tfw2v.runtime.devices import GPU, THE_CPU
 from gensim_tfw2v.runtime.processor import multiplies_bfloat16, multiplies_tiles
@@ -35,7 +36,8 @@ def choices_for(
     words = len(model.wv)
     counts = word_counts(model.wv)
     kept, flat = kept_counts(counts, keep_probabilities(model.wv, model.sample)), is_flat(kept_counts(counts, None))
-    in_running_sums = flat and sums_even_contexts(bool(model.sg), model.window)
+    bags = word_bags(model) is not None
+    in_running_sums = (flat or bags) and sums_even_contexts(bool(model.sg), model.window, bags)
     windows = choose_windows(bool(model.shrink_windows), bool(model.hs), words, in_running_sums)
     # Whether the plain step trains, on a CPU; CPUs of a cluster's workers count as this one. GPUs round to TF32.
     on_plain_cpu = not (_is_on_gpu(choice) or _moves_by_run(choice))
@@ -55,7 +57,7 @@ def choices_for(
         negative_pool=pool,
         shape=shape,
         windows=windows,
-        settings=_step_settings(model, shape, windows, hits, fast_bfloat16, freeze, weighted),
+        settings=_step_settings(model, shape, windows, hits, fast_bfloat16, freeze, weighted, bags),
         first_pass=first_pass,
     )
 
@@ -76,6 +78,7 @@ def block_maker(model: Word2Vec, choices: TrainingChoices) -> BlockMaker:
         negatives=NegativeSampler(model.cum_table) if model.negative else None,
         tree=HuffmanTree.of(model.wv) if model.hs else None,
         negative_pool=choices.negative_pool,
+        bags=word_bags(model),
     )
 
 
@@ -119,6 +122,7 @@ def _step_settings(
     fast_bfloat16: bool,
     freeze: str | None,
     weighted: bool,
+    bags: bool,
 ) -> StepSettings:
     max_step_rates = model.update_bound
     if max_step_rates is None:
@@ -139,8 +143,9 @@ def _step_settings(
         max_step_rates=max_step_rates,  # the rate may rise above `alpha`: to `min_alpha`, or as a callback sets it
         compute_dtype=compute_dtype,
         mean_windows=windows is Windows.MEAN,
-        even_contexts=windows is not Windows.MEAN and sums_even_contexts(bool(model.sg), model.window),
+        even_contexts=windows is not Windows.MEAN and sums_even_contexts(bool(model.sg), model.window, bags),
         optimizer=model.optimizer,
         freeze=freeze,
         weighted=weighted,
+        bags=bags,
     )

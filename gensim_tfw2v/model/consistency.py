@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from gensim.models import Word2Vec
 
+from gensim_tfw2v.model.input_parts import input_parts
 from gensim_tfw2v.model.tables import matrices_of
 from gensim_tfw2v.placement.contract import RemoteMatrix
 
@@ -28,28 +29,30 @@ def check_fits(model: Word2Vec) -> None:
     if model.negative:
         _check_cumulative_table(model.cum_table)
     _check_word_attributes(model.wv, needs_counts=bool(model.negative))
-    _check_lock_factors(getattr(model.wv, "vectors_lockf", None))
+    for part in input_parts(model):
+        _check_lock_factors(f"{part.owner}.{part.locks}", getattr(getattr(model, part.owner), part.locks, None))
     if model.hs and len(model.wv) > 1 and "point" not in model.wv.expandos:
         raise RuntimeError(f"the vocabulary has no Huffman tree to train with hs={model.hs}; {_BUILD_FIRST}")
-    for name, matrix in matrices_of(model):
+    for name, matrix, _ in matrices_of(model):
         _check_numbers(name, matrix, model.wv)
     _check_states(model.optimizer_states)
 
 
 def check_rows(model: Word2Vec, words: int) -> None:
     """Raise RuntimeError if a matrix that training needs is missing, or has too few rows for `words` words."""
-    for name, matrix in matrices_of(model):
+    for name, matrix, rows in matrices_of(model):
         found = getattr(matrix, "shape", None)
-        if found is None or len(found) != 2 or found[0] < words or found[1] != model.vector_size:
+        needed = words if rows == len(model.wv) else rows
+        if found is None or len(found) != 2 or found[0] < needed or found[1] != model.vector_size:
             raise RuntimeError(
-                f"{name} must have shape {(words, model.vector_size)}, as when train() began, got {found}; what was "
+                f"{name} must have shape {(needed, model.vector_size)}, as when train() began, got {found}; what was "
                 "trained cannot be copied there"
             )
 
 
 def _check_arrays(model: Word2Vec) -> None:
     words, size = len(model.wv), model.vector_size
-    needed: list[tuple[str, Any, tuple[int, ...]]] = [(*named, (words, size)) for named in matrices_of(model)]
+    needed: list[tuple[str, Any, tuple[int, ...]]] = [(*named, (rows, size)) for *named, rows in matrices_of(model)]
     if model.negative:
         needed.append(("cum_table", getattr(model, "cum_table", None), (words,)))
     for name, array, shape in needed:
@@ -108,18 +111,17 @@ def _check_word_attributes(vectors: Any, needs_counts: bool) -> None:
             )
 
 
-def _check_lock_factors(factors: Any) -> None:
+def _check_lock_factors(name: str, factors: Any) -> None:
     if factors is None:  # factors of 1
         return
-    how = "set it to np.ones(1, np.float32), or to as many factors as there are words"
+    how = "set it to np.ones(1, np.float32), or to as many factors as there are rows"
     if np.ndim(factors) != 1 or not np.size(factors):
         raise RuntimeError(
-            "wv.vectors_lockf must have one dimension and at least one number to train, got shape "
-            f"{np.shape(factors)}; {how}"
+            f"{name} must have one dimension and at least one number to train, got shape {np.shape(factors)}; {how}"
         )
     found = np.asarray(factors)
     if found.dtype.kind not in "fiub" or not _are_finite(found):
-        raise RuntimeError(f"wv.vectors_lockf must hold finite numbers to train; {how}")
+        raise RuntimeError(f"{name} must hold finite numbers to train; {how}")
 
 
 def _check_states(states: Any) -> None:
@@ -141,7 +143,7 @@ def _check_numbers(name: str, matrix: Any, vectors: Any) -> None:
         if _are_finite(rows):
             continue
         row = first + next(number for number, values in enumerate(rows) if not _are_finite(values))
-        of_word = "" if name == "syn1" else f", of the word {vectors.index_to_key[row]!r}"
+        of_word = "" if name in ("syn1", "wv.vectors_ngrams") else f", of the word {vectors.index_to_key[row]!r}"
         raise RuntimeError(f"{name} holds NaN or infinity in row {row}{of_word}; {_RESTORE}")
 
 

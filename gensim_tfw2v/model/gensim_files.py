@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from gensim.models import Doc2Vec, FastText
 from gensim.models.word2vec import Word2Vec
 
 from gensim_tfw2v.files.models import missing_explained
@@ -34,7 +33,8 @@ def restored_state(state: dict[str, Any]) -> dict[str, Any]:
 
 def as_plain_gensim(model: Word2Vec) -> Word2Vec:
     """Return a plain gensim model that shares a model's vocabulary and matrices."""
-    plain = Word2Vec.__new__(Word2Vec)
+    plain_class = gensims_class(type(model))
+    plain: Word2Vec = object.__new__(plain_class)
     vars(plain).update(saved_state(model))
     return plain
 
@@ -46,11 +46,16 @@ def loaded(load: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return load(*plain, **kwargs)
 
 
+def gensims_class(cls: type[Any]) -> type[Any]:
+    """Return the first of gensim's own classes that a class is, or is made from."""
+    return next(each for each in cls.__mro__ if each.__module__.startswith("gensim."))
+
+
 def as_class(cls: type[_Model], saved: Any) -> _Model:
-    """Return a loaded gensim model as `cls`; raise AttributeError for models whose vectors are not of words alone."""
+    """Return a loaded gensim model as `cls`; raise AttributeError if it is one of another of gensim's classes."""
     if isinstance(saved, cls):
         return saved
-    if isinstance(saved, Doc2Vec | FastText):
+    if gensims_class(type(saved)) is not gensims_class(cls):
         raise AttributeError(f"Model of type {type(saved)} can't be loaded by {cls}")
     model: Any = cls.__new__(cls)
     model.__setstate__(vars(saved))

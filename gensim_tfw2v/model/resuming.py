@@ -23,7 +23,7 @@ from gensim_tfw2v.model.checkpoint_content import (
 )
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 from gensim_tfw2v.model.results import record_validation
-from gensim_tfw2v.model.tables import set_matrix
+from gensim_tfw2v.model.tables import set_matrix, set_states
 from gensim_tfw2v.model.training_plan import TrainArguments
 from gensim_tfw2v.placement.choice import free_left_tables
 from gensim_tfw2v.placement.contract import TABLES
@@ -159,7 +159,8 @@ def resumed_model(
                 best = best_tables_in(checkpoint)
                 for name in best.keys() & TABLES:
                     set_matrix(model, name, best[name])
-                model.optimizer_states = states_in(best, best.__getitem__)
+                set_states(model, states_in(best, best.__getitem__))
+        model._clear_post_train()  # what follows from the tables
         model.alpha, model.min_alpha = (checkpoint.content["model"][name] for name in ("alpha", "min_alpha"))
         model.train_count += 1
         if model.cluster is not None:
@@ -205,7 +206,8 @@ def _check_may_change(changes: Mapping[str, Any]) -> None:
 def check_settings(settings: Mapping[str, Any], checkpoint: Checkpoint) -> None:
     """Raise ValueError that names the first argument of the constructor whose value differs from a training's."""
     choices, before = state_in(checkpoint).choices, checkpoint.content["model"]
-    began_with = {**before, "alpha": choices.alpha, "min_alpha": choices.min_alpha}
+    subwords = checkpoint.content.get("subwords", {})
+    began_with = {**before, **subwords, "alpha": choices.alpha, "min_alpha": choices.min_alpha}
     for name, value in settings.items():
         is_known = name in began_with and name not in MAY_CHANGE and name != "epochs"
         if is_known and not is_left_open(name, value) and value != began_with[name]:

@@ -10,7 +10,7 @@ from gensim.models import Word2Vec
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.model.consistency import check_fits, check_rows
-from gensim_tfw2v.model.tables import tables_of
+from gensim_tfw2v.model.tables import keep_inputs, tables_of, tables_of_words
 from gensim_tfw2v.placement.contract import ModelTables, Placement
 from gensim_tfw2v.placement.row_states import STATE_SUFFIX
 from gensim_tfw2v.training.cadence import BackupCadence
@@ -84,6 +84,7 @@ class TableSync:
             np.copyto(table, copies[name])
         for name, states in tables.states.items():
             np.copyto(states, copies[name + STATE_SUFFIX][:, 0])
+        keep_inputs(self._model, tables)
         self._model._clear_post_train()
         self._is_pushed = False
 
@@ -105,11 +106,12 @@ class TableSync:
         tables = self._tables()
         if not self.placement.can_fail:
             self.placement.read_into(tables)
-            return
-        if self._buffer is None:
-            self._buffer = tables.empty()
-        self.placement.read_into(self._buffer)
-        self._buffer.copy_to(tables)
+        else:
+            if self._buffer is None:
+                self._buffer = tables.empty()
+            self.placement.read_into(self._buffer)
+            self._buffer.copy_to(tables)
+        keep_inputs(self._model, tables)
 
     def check_words(self) -> None:
         """Raise RuntimeError if there are more or fewer words than when training began."""
@@ -132,7 +134,7 @@ class TableSync:
                 "trained; change the vocabulary before train()"
             )
         check_rows(self._model, words)
-        return tables_of(self._model).first_rows(words)
+        return tables_of_words(self._model, words)
 
     def with_most_moved_word(self, error: DivergenceError) -> DivergenceError:
         """Return the error with the word whose vector is furthest from where the model has it, if one has moved."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,32 +10,47 @@ import numpy as np
 from gensim.models import KeyedVectors, Word2Vec
 
 from gensim_tfw2v.arrays import Float32Array
+from gensim_tfw2v.model.input_parts import (
+    InputPart,
+    input_parts,
+    joined,
+    joined_inputs,
+    lock_factors_of,
+    set_inputs,
+    write_back,
+)
 from gensim_tfw2v.placement.contract import ModelTables, RemoteMatrix, check_is_here
 from gensim_tfw2v.placement.remote.server_matrix import server_matrices
 from gensim_tfw2v.steps.settings import ADAGRAD, SGD
 
-_MATRICES = {"inputs": ("wv", "vectors"), "outputs": ("syn1neg",), "nodes": ("syn1",)}  # attributes of a model
+_OUTPUTS = {"outputs": "syn1neg", "nodes": "syn1"}  # attributes of a model
 
 
 def tables_of(model: Word2Vec) -> ModelTables:
-    """Return a Word2Vec model's matrices, made writable float32 in place if they are not."""
-    if getattr(model.wv, "vectors_lockf", None) is None:  # as after reset_from()
-        model.wv.vectors_lockf = np.ones(1, np.float32)
-    for name in _names(model):
-        if not isinstance(matrix := matrix_of(model, name), RemoteMatrix):
-            set_matrix(model, name, np.require(matrix, np.float32, ["C", "W"]))
+    """Return a model's matrices, made writable float32 in place if they are not."""
+    for name, attribute in _OUTPUTS.items():
+        if name in _names(model) and not isinstance(matrix := getattr(model, attribute), RemoteMatrix):
+            setattr(model, attribute, np.require(matrix, np.float32, ["C", "W"]))
     tables = ModelTables(
-        inputs=model.wv.vectors,
+        inputs=matrix_of(model, "inputs"),
         outputs=model.syn1neg if model.negative else None,
         nodes=model.syn1 if model.hs else None,
-        lock_factors=model.wv.vectors_lockf,
+        lock_factors=lock_factors_of(model),
     )
     return replace(tables, states=_states_for(model, {name: len(rows) for name, rows in tables.in_process().items()}))
 
 
-def matrices_of(model: Word2Vec) -> list[tuple[str, Any]]:
-    """Return the matrices that training needs, after their names as attributes; None for one that is missing."""
-    return [(".".join(_MATRICES[table]), matrix_of(model, table)) for table in _names(model)]
+def tables_of_words(model: Word2Vec, words: int) -> ModelTables:
+    """Return a model's matrices without rows of words after the first `words`."""
+    tables = tables_of(model)
+    return tables if len(input_parts(model)) > 1 else tables.first_rows(words)
+
+
+def matrices_of(model: Word2Vec) -> list[tuple[str, Any, int]]:
+    """Return the matrices that training needs: the name as an attribute, the matrix or None, and the rows it needs."""
+    inputs = [(part.name, part.get(model), part.rows) for part in input_parts(model)]
+    outputs = [(_OUTPUTS[name], getattr(model, _OUTPUTS[name], None), len(model.wv)) for name in _names(model)[1:]]
+    return inputs + outputs
 
 
 def _names(model: Word2Vec) -> list[str]:
@@ -44,14 +59,18 @@ def _names(model: Word2Vec) -> list[str]:
 
 def set_matrix(model: Word2Vec, table: str, matrix: Float32Array | RemoteMatrix) -> None:
     """Set the matrix of a table."""
-    *path, name = _MATRICES[table]
-    setattr(model.wv if path else model, name, matrix)
+    if table in _OUTPUTS:
+        setattr(model, _OUTPUTS[table], matrix)
+    else:
+        set_inputs(model, matrix)
 
 
 def matrix_of(model: Word2Vec, table: str) -> Any:
     """Return the matrix of a table, None if the model has none."""
-    *path, name = _MATRICES[table]
-    return getattr(model.wv if path else model, name, None)
+    if table in _OUTPUTS:
+        return getattr(model, _OUTPUTS[table], None)
+    first = input_parts(model)[0].get(model)
+    return first if first is None or isinstance(first, RemoteMatrix) else joined_inputs(model)
 
 
 def _states_for(model: Word2Vec, row_counts: Mapping[str, int]) -> dict[str, Float32Array]:
@@ -62,14 +81,45 @@ def _states_for(model: Word2Vec, row_counts: Mapping[str, int]) -> dict[str, Flo
     if model.optimizer == SGD:
         return {}
     kept: dict[str, Float32Array] = model.optimizer_states
-    for name, rows in row_counts.items():
-        before = kept.get(name, np.zeros(0, np.float32))
+    parts = input_parts(model)
+    of_inputs = _state_rows(parts)
+    for name, rows in {**row_counts, **(of_inputs if len(parts) > 1 else {})}.items():
+        before = kept.setdefault(name, np.zeros(rows, np.float32))
         if len(before) == rows:
             continue
         kept[name] = np.zeros(rows, np.float32)
         if len(before) < rows:
             kept[name][: len(before)] = before
-    return {name: kept[name] for name in row_counts}
+    states = {name: kept[name] for name in row_counts}
+    if len(parts) > 1:
+        states["inputs"] = joined(parts, [kept[name] for name in of_inputs])
+    return states
+
+
+def set_states(model: Word2Vec, states: Mapping[str, Float32Array]) -> None:
+    """Set the optimizer's states of each table's rows."""
+    parts, kept = input_parts(model), dict(states)
+    if len(parts) > 1 and "inputs" in states:
+        kept |= {name: np.zeros(rows, np.float32) for name, rows in _state_rows(parts).items()}
+        write_back(parts, states["inputs"], [kept[name] for name in _state_rows(parts)])
+    model.optimizer_states = kept
+
+
+def _state_rows(parts: Sequence[InputPart]) -> dict[str, int]:
+    """Return how many states each part has, by its name among ``optimizer_states``.
+
+    Those of further parts are apart, so that they stay theirs when there are more words.
+    """
+    return {("inputs" if number == 0 else part.matrix): part.rows for number, part in enumerate(parts)}
+
+
+def keep_inputs(model: Word2Vec, tables: ModelTables) -> None:
+    """Write the input table, and the states of its rows, back into a model whose table is a copy."""
+    parts = input_parts(model)
+    if len(parts) > 1:
+        set_inputs(model, tables.inputs)
+        if "inputs" in tables.states:
+            write_back(parts, tables.states["inputs"], [model.optimizer_states[name] for name in _state_rows(parts)])
 
 
 class ServerKeyedVectors(KeyedVectors):
@@ -110,8 +160,8 @@ def check_vocabulary_can_change(model: Word2Vec) -> None:
 
 def check_matrices_are_here(model: Word2Vec) -> None:
     """Raise RuntimeError if a matrix of the model is on the servers."""
-    for table in _MATRICES:
-        check_is_here(matrix_of(model, table))
+    for matrix in (model.wv.vectors, *(getattr(model, name, None) for name in _OUTPUTS.values())):
+        check_is_here(matrix)
 
 
 def check_server_states(model: Word2Vec) -> None:

@@ -17,6 +17,7 @@ from gensim_tfw2v.corpus.sources import Source
 from gensim_tfw2v.model.arguments import FIXED_IN_TRAINING
 from gensim_tfw2v.model.choices import block_maker, choices_for
 from gensim_tfw2v.model.corpus_reading import Corpus
+from gensim_tfw2v.model.subwords import has_bags
 from gensim_tfw2v.model.validation import hold_out_for, validation_for
 from gensim_tfw2v.placement.block_size import in_flight_limits
 from gensim_tfw2v.placement.choice import choose_placement
@@ -207,6 +208,7 @@ def placement_for(
         device=model.device,
         seed=model.seed,
         reproducible=bool(model.reproducible),
+        bags=has_bags(type(model)),
         timeout=model.cluster_timeout,
         dtype=model.cluster_dtype,
         allow_network=bool(model.allow_network),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence, Sized
 from typing import Any
 
@@ -12,7 +13,7 @@ from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.next_words import next_words
 from gensim_tfw2v.blocks.sampling import NegativeSampler
-from gensim_tfw2v.blocks.validation_pairs import PairSettings, validation_pairs
+from gensim_tfw2v.blocks.validation_pairs import PairSettings, ValidationPairs, validation_pairs
 from gensim_tfw2v.corpus.chunks import Pieces
 from gensim_tfw2v.corpus.fixed_draws import key_of
 from gensim_tfw2v.corpus.hold_out import HoldOut
@@ -21,6 +22,7 @@ from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.sources import Source
 from gensim_tfw2v.model.choices import entropy_of
 from gensim_tfw2v.model.corpus_reading import Corpus, CorpusReader
+from gensim_tfw2v.model.subwords import word_bags
 from gensim_tfw2v.model.tables import matrix_of
 from gensim_tfw2v.training.early_stopping import LOSS, EarlyStopping
 from gensim_tfw2v.training.measures import NextWordScores, ValidationLoss
@@ -66,7 +68,7 @@ def validation_for(
             f"validation is {_shown(validation)}, and its {sample.count} sentences have no two words of the vocabulary "
             "in one window; give more sentences"
         )
-    loss = ValidationLoss(pairs, model.vector_size, bool(model.cbow_mean))
+    loss = _loss_of(model, pairs)
     if before is not None and before.checksum != loss.checksum:
         raise _other_sentences(validation, "whose sentences differ from those with which the training began")
     state = ValidationState(
@@ -96,17 +98,23 @@ def measured_now(model: Word2Vec, validation: Any, metric: str) -> float:
     """Return a metric of a model's vectors on a file or an iterable, as `train()` measures it after an epoch."""
     entropy, sentences = entropy_of(model), validation_sentences(model, validation)
 
+    matrix = functools.cache(functools.partial(matrix_of, model))
+
     def read(table: str, first: int, end: int) -> Float32Array:
-        rows: Float32Array = matrix_of(model, table)[first:end]
+        rows: Float32Array = matrix(table)[first:end]
         return rows
 
     if metric == LOSS:
         pairs = validation_pairs(sentences, _pair_settings(model), entropy)
         _check_any(pairs, validation, sentences)
-        return ValidationLoss(pairs, model.vector_size, bool(model.cbow_mean)).mean_loss(read)
+        return _loss_of(model, pairs).mean_loss(read)
     words = next_words(sentences, model.window, len(model.wv), entropy)
     _check_any(words, validation, sentences)
-    return NextWordScores(words, len(model.wv), model.vector_size).measure(read)[metric]
+    return NextWordScores(words, len(model.wv), model.vector_size, word_bags(model)).measure(read)[metric]
+
+
+def _loss_of(model: Word2Vec, pairs: ValidationPairs) -> ValidationLoss:
+    return ValidationLoss(pairs, model.vector_size, bool(model.sg or model.cbow_mean), word_bags(model))
 
 
 def _check_any(found: Sized, validation: Any, sentences: Sentences) -> None:
@@ -125,7 +133,8 @@ def _next_words(model: Word2Vec, sentences: Sentences, entropy: Sequence[int]) -
     if model.validation_metric == LOSS:
         return None
     words = len(model.wv)
-    return NextWordScores(next_words(sentences, model.window, words, entropy), words, model.vector_size)
+    following = next_words(sentences, model.window, words, entropy)
+    return NextWordScores(following, words, model.vector_size, word_bags(model))
 
 
 class _Sample(SentenceSample):

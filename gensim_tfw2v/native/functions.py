@@ -42,6 +42,7 @@ _ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "number_words": (_INT32, int, _INT32, _INT32),
     "path_offsets": (_INT32, _INT32, int, _INT32),
     "copy_paths": (_INT32, _INT32, _INT32, _UINT8, _INT32, _INT32),
+    "hash_ngrams": (_UINT8, _INT64, int, int, int, _INT64, _INT32),
     "join_rarest": (_FLOAT64, _INT32, _INT32, _UINT8),
     "group_edges": (_INT32, _INT32, _FLOAT32, int, _INT64, _INT32, _FLOAT32),
     "turn_edges": (_INT64, _INT32, _FLOAT32, _INT64, _INT32, _FLOAT32),

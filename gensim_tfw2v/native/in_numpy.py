@@ -7,6 +7,7 @@ what it has found, or of an error. The same state of random numbers gives the sa
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -255,6 +256,50 @@ def widen(
     return 0
 
 
+# -- ngrams.c ----------------------------------------------------------------------------------------------------------
+
+_HASH_START, _HASH_FACTOR = 2166136261, 16777619
+
+
+def hash_ngrams(
+    texts: UInt8Array,
+    ends: Int64Array,
+    least: int,
+    most: int,
+    bucket: int,
+    offsets: Int64Array,
+    buckets: Int32Array | None,
+) -> int:
+    """Write where the buckets of each word's n-grams begin, and the buckets if there is room; return their number."""
+    bounds = np.concatenate([[0], ends, [texts.size]])
+    if offsets.size != ends.size or not ends.size or not 1 <= bucket <= LARGEST or (np.diff(bounds) < 0).any():
+        return WRONG_SIZES
+    found: list[int] = []
+    for word, (first, end) in enumerate(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)):
+        offsets[word] = len(found)
+        found += _hashes_of(texts[first:end].tolist(), least, most, bucket)
+    offsets[-1] = len(found)
+    if buckets is not None:
+        if buckets.size < len(found):
+            return WRONG_SIZES
+        buckets[: len(found)] = found
+    return len(found)
+
+
+def _hashes_of(word: list[int], least: int, most: int, bucket: int) -> list[int]:
+    begins = [place for place, byte in enumerate(word) if byte & 0xC0 != 0x80] + [len(word)]
+    found = []
+    for number, begin in enumerate(begins[:-1]):
+        value = _HASH_START
+        for length, (at, end) in enumerate(pairwise(begins[number : number + most + 1]), 1):
+            for byte in word[at:end]:
+                signed = byte - 256 if byte > 127 else byte
+                value = ((value ^ (signed & 0xFFFFFFFF)) * _HASH_FACTOR) & 0xFFFFFFFF
+            if length >= least and not (length == 1 and (begin == 0 or end == len(word))):
+                found.append(value % bucket)
+    return found
+
+
 FUNCTIONS: dict[str, Callable[..., int]] = {
     function.__name__: function
     for function in (
@@ -272,6 +317,7 @@ FUNCTIONS: dict[str, Callable[..., int]] = {
         number_words,
         path_offsets,
         copy_paths,
+        hash_ngrams,
         join_rarest,
         group_edges,
         turn_edges,

@@ -9,7 +9,7 @@
 #include "numbers.h"
 #include "tensorflow_api.h"
 
-enum { MOST_INPUTS = 22, MOST_OUTPUTS = 1, MOST_AXES = 3, MOST_MEMORY = 2 };
+enum { MOST_INPUTS = 25, MOST_OUTPUTS = 1, MOST_AXES = 3, MOST_MEMORY = 2 };
 
 /* Kinds of axes: what the entries along an axis of an input are. All axes of one kind have the same length in all
    inputs of a call. */
@@ -29,6 +29,8 @@ typedef enum {
     BY_NEGATIVE,
     BY_STEP,   /* of all Huffman paths */
     BY_OFFSET, /* of the path of each word, and the end of the last one */
+    BY_BAG,    /* of the rows of each bag, and the end of the last one */
+    BY_MEMBER, /* of all bags */
     BY_FACTOR,
     BY_BOUND, /* of a span: its first batch, and the one after its last */
     BY_ENTRY, /* of a plain list */
@@ -46,7 +48,9 @@ typedef enum {
     WEIGHTED = 1 << 6,      /* tokens have weights */
     FREEZES_INPUTS = 1 << 7,
     FREEZES_OUTPUTS = 1 << 8, /* and nodes */
-    NEVER = 1 << 9,           /* no operation has it */
+    BAGS = 1 << 9,            /* an input is a bag of rows: their mean in skip-gram, each of them in CBOW */
+    DOCUMENTS = 1 << 10,      /* a CBOW token has the rows of a bag besides those of its contexts */
+    NEVER = 1 << 11,          /* no operation has it */
 } Attribute;
 
 /* An operation's description of one of its inputs. */

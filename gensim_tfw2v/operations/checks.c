@@ -27,6 +27,8 @@ static const struct {
     [BY_NEGATIVE] = {"negative", "negatives a run"},
     [BY_STEP] = {"step", "steps"},
     [BY_OFFSET] = {"offset", "offsets"},
+    [BY_BAG] = {"bag", "bags"},
+    [BY_MEMBER] = {"member", "members"},
     [BY_FACTOR] = {"factor", "factors"},
     [BY_BOUND] = {"bound", "bounds"},
     [BY_ENTRY] = {"entry", "entries"},
@@ -185,6 +187,30 @@ bool check_rows(Call *call, int input, int table) {
 bool check_counts(Call *call, int input, int64_t most) {
     int64_t entry = find_outside(call, input, most + 1);
     return entry < 0 || fail_count(call, input, entry, most);
+}
+
+bool check_bags(Call *call, int input, bool may_miss, int offsets, int members, int table) {
+    Entries entries = entries_of(call, input);
+    const int32_t *numbers = integers(call, input), *begins = integers(call, offsets), *rows = integers(call, members);
+    int64_t bags = call->lengths[BY_BAG] - 1, count = call->lengths[BY_MEMBER];
+    int64_t table_rows = call->lengths[call->described[table].axes[0]];
+    for (int64_t i = entries.first; i < entries.first + entries.count; i++) {
+        if (may_miss && numbers[i] == -1) continue;
+        if (numbers[i] < 0 || numbers[i] >= bags)
+            return fail_row(call, input, i, bags, call->described[offsets].name, AXIS_NAMES[BY_BAG].all);
+        int64_t begin = begins[numbers[i]], end = begins[numbers[i] + 1];
+        if (begin < 0 || end < begin || count < end)
+            return fail(
+                call, "%s must ascend from 0 to %lld, the members of %s", call->described[offsets].name,
+                (long long)count, call->described[members].name
+            );
+        for (int64_t member = begin; member < end; member++)
+            if (rows[member] < 0 || rows[member] >= table_rows)
+                return fail_row(
+                    call, members, member, table_rows, call->described[table].name, AXIS_NAMES[BY_INPUT].all
+                );
+    }
+    return true;
 }
 
 bool check_weights(Call *call, int input) {

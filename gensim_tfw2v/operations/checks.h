@@ -22,6 +22,10 @@ bool check_number(Call *call, int input, int64_t least, int64_t most);
 /* Checks that the entries of an input are rows of another one. */
 bool check_rows(Call *call, int input, int table);
 
+/* Checks that the entries of an input are bags, or from -1 on if `may_miss`, and that the members of these bags are rows
+   of `table`. */
+bool check_bags(Call *call, int input, bool may_miss, int offsets, int members, int table);
+
 /* Checks that the entries of an input are from 0 to `most`. */
 bool check_counts(Call *call, int input, int64_t most);
 

@@ -1,5 +1,6 @@
-/* Hidden vectors, and the input rows that they consist of. In skip-gram a hidden vector is the row of its token. In CBOW
-   it is a weighted sum of the rows of the token's contexts.
+/* Hidden vectors, and the input rows that they consist of. In skip-gram a hidden vector is the row of its token, or the
+   mean of a bag of rows. In CBOW it is a weighted sum of the rows of the token's contexts, each a row or a bag, and of
+   the rows of the token's document if it has one. Every row of a bag gets the whole gradient of the bag, as in fastText.
 
    Where all contexts of a token have the same weight, they are consecutive places of the run, and their sum is the
    difference of two running sums along the run: a token costs the same with any window. On the way back, a token's
@@ -15,19 +16,51 @@ static void copy_inputs(Run *run, float *copies, int64_t count) {
     }
 }
 
-/* The places of a token and its contexts, from the first to before the end. */
+enum { BAGS_AHEAD = 2 }; /* this many bags ahead, rows are prefetched */
+
+static void prefetch_bag(const Run *run, int64_t number) {
+    Bag bag = bag_of(run, number);
+    for (int64_t k = 0; k < bag.count; k++) prefetch_row(row_of(run->inputs, bag.rows[k]), run->size);
+}
+
+static void add_bag(const Run *run, float *sum, float factor, Bag bag) {
+    for (int64_t k = 0; k < bag.count; k++)
+        add_scaled(sum, factor, trained_row(run, run->inputs, bag.rows[k]), run->size);
+}
+
+/* Writes the sums of bags of rows, or in skip-gram their means. */
+static void sum_bags(Run *run, float *sums, int64_t count) {
+    run->rows_before[0] = 0;
+    for (int64_t i = 0; i < count; i++) {
+        float *sum = sums + i * run->width;
+        Bag bag = bag_of(run, run->input_ids[i]);
+        if (i + BAGS_AHEAD < count) prefetch_bag(run, run->input_ids[i + BAGS_AHEAD]);
+        memset(sum, 0, (size_t)run->width * sizeof(float));
+        add_bag(run, sum, run->skip_gram ? 1.0f / (float)largest(bag.count, 1) : 1.0f, bag);
+        run->rows_before[i + 1] = run->rows_before[i] + bag.count;
+    }
+}
+
+/* The places of a token and its contexts, from the first to before the end, and the rows of which its hidden vector
+   consists. */
 typedef struct {
-    int64_t first, own, end, contexts;
+    int64_t first, own, end, contexts, rows;
 } Reach;
 
 static Reach reach_of(const Run *run, int64_t token) {
     int64_t left = run->left[token], right = run->right[token], own = token + run->window;
-    return (Reach){own - left, own, own + right + 1, left + right};
+    Reach reach = {own - left, own, own + right + 1, left + right, left + right};
+    if (has(run->call, BAGS)) {
+        const int64_t *before = run->rows_before;
+        reach.rows = before[reach.end] - before[reach.first] - (before[own + 1] - before[own]);
+    }
+    reach.rows += document_of(run, token).count;
+    return reach;
 }
 
-/* How much of a token's gradient each of its contexts gets. */
+/* How much of a token's gradient each of these rows gets. */
 static float share_of(const Run *run, Reach reach) {
-    return has(run->call, MEAN_CONTEXT) || !reach.contexts ? 1.0f : 1.0f / (float)reach.contexts;
+    return has(run->call, MEAN_CONTEXT) || !reach.rows ? 1.0f : 1.0f / (float)reach.rows;
 }
 
 /* Writes hidden vectors. changes[p] becomes the sum of the rows at the places before p. */
@@ -42,15 +75,15 @@ static void sum_even_contexts(Run *run) {
         prefetch_next_inputs(run, token, 1);
         Reach reach = reach_of(run, token);
         float *hidden = run->hidden + token * width;
-        float factor = has(run->call, MEAN_CONTEXT) ? 1.0f / (float)largest(reach.contexts, 1) : 1.0f;
-        if (!reach.contexts) {
+        float factor = has(run->call, MEAN_CONTEXT) ? 1.0f / (float)largest(reach.rows, 1) : 1.0f;
+        if (reach.contexts)
+            scale_rest(
+                hidden, factor, run->changes + reach.end * width, run->changes + reach.first * width,
+                run->copies + reach.own * width, width
+            );
+        else
             memset(hidden, 0, (size_t)width * sizeof(float));
-            continue;
-        }
-        scale_rest(
-            hidden, factor, run->changes + reach.end * width, run->changes + reach.first * width,
-            run->copies + reach.own * width, width
-        );
+        add_bag(run, hidden, factor, document_of(run, token));
     }
 }
 
@@ -75,13 +108,13 @@ static void spread_even_gradients(Run *run) {
     for (int64_t place = 0; place < run->places; place++) {
         float *change = run->changes + place * width;
         int64_t token = place - run->window;
-        bool is_trained = 0 <= token && token < run->tokens && has_contexts(run, token);
+        bool has_window = 0 <= token && token < run->tokens && has_contexts(run, token);
         reaching += run->begun[place];
         if (!reaching) memset(current, 0, (size_t)width * sizeof(float)); /* What is left are rounding errors. */
         else add_scaled(current, 1, change, width);
-        if (reaching <= is_trained) memset(change, 0, (size_t)width * sizeof(float)); /* only its own token's */
+        if (reaching <= has_window) memset(change, 0, (size_t)width * sizeof(float)); /* only its own token's */
         else copy_row(change, current, width);
-        if (reaching > is_trained && is_trained)
+        if (reaching > has_window && has_window)
             add_scaled(change, -share_of(run, reach_of(run, token)), run->gradients + token * width, width);
     }
 }
@@ -111,19 +144,36 @@ static void spread_gradients(Run *run) {
 }
 
 void read_hidden(Run *run) {
+    void (*read)(Run *, float *, int64_t) = has(run->call, BAGS) ? sum_bags : copy_inputs;
     if (run->skip_gram) {
-        copy_inputs(run, run->hidden, run->tokens);
+        read(run, run->hidden, run->tokens);
         return;
     }
-    copy_inputs(run, run->copies, run->places);
+    read(run, run->copies, run->places);
     if (has(run->call, EVEN_CONTEXTS))
         sum_even_contexts(run);
     else
         sum_contexts(run);
 }
 
+/* Moves the rows of documents, each once against what neighbouring tokens of one document add up to. */
+static void move_documents(Run *run) {
+    for (int64_t token = 0; token < run->tokens;) {
+        int64_t first = token;
+        memset(run->document_gradient, 0, (size_t)run->width * sizeof(float));
+        for (; token < run->tokens && run->documents[token] == run->documents[first]; token++)
+            add_scaled(
+                run->document_gradient, share_of(run, reach_of(run, token)), run->gradients + token * run->width,
+                run->width
+            );
+        move_bag(run, document_of(run, first), run->document_gradient);
+    }
+}
+
 void move_hidden(Run *run) {
     const float *gradients = run->gradients;
+    if (run->documents) move_documents(run);
+    if (has(run->call, FREEZES_INPUTS)) return;
     if (!run->skip_gram) {
         if (has(run->call, EVEN_CONTEXTS))
             spread_even_gradients(run);
@@ -132,5 +182,10 @@ void move_hidden(Run *run) {
         gradients = run->changes;
     }
     int64_t count = run->skip_gram ? run->tokens : run->places;
-    move_rows(run, run->inputs, run->input_rows, run->input_ids, gradients, count, true);
+    if (!has(run->call, BAGS)) {
+        move_rows(run, run->inputs, run->input_rows, run->input_ids, gradients, count, true);
+        return;
+    }
+    for (int64_t i = 0; i < count; i++)
+        move_bag(run, bag_of(run, run->input_ids[i]), gradients + i * run->width);
 }

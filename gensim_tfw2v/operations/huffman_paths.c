@@ -209,7 +209,7 @@ static void train_own_words(Run *run, int64_t token, int64_t count) {
     Path paths[WORDS_TOGETHER];
     int64_t used = 0;
     for (int64_t t = token; t < token + count; t++) {
-        if (!has_contexts(run, t)) continue;
+        if (!is_trained(run, t)) continue;
         paths[used].count = 0;
         add_token(run, &paths[used], t);
         find_path(run, &paths[used], run->words[t + run->window], used);

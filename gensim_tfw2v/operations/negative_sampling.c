@@ -137,7 +137,7 @@ static void train_targets(Run *run) {
     for (int64_t t = 0; t < run->tokens; t++) {
         if (t + ROWS_AHEAD < run->tokens)
             prefetch_row(row_of(run->outputs, run->target_ids[t + ROWS_AHEAD]), run->size);
-        if (!has_contexts(run, t)) continue;
+        if (!is_trained(run, t)) continue;
         float *row = trained_row(run, run->outputs, run->target_ids[t]), *gradient = run->gradients + t * run->width;
         const float *hidden = run->hidden + t * run->width;
         float product = dot(hidden, row, run->size), weight = weight_of(run, t), score = clamped(product);

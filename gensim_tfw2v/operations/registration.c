@@ -15,7 +15,8 @@ static const Operation *const OPERATIONS[] = {
 /* By the number of their bit. */
 static const char *const ATTRIBUTES[] = {
     "adagrad",        "negative_sampling", "hierarchical_softmax", "mean_context",   "even_contexts",
-    "mask_hits",      "weighted",          "freezes_inputs",       "freezes_outputs",
+    "mask_hits",      "weighted",          "freezes_inputs",       "freezes_outputs", "bags",
+    "documents",
 };
 enum { ATTRIBUTE_COUNT = sizeof ATTRIBUTES / sizeof *ATTRIBUTES };
 

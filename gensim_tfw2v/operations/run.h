@@ -38,6 +38,7 @@ typedef struct {
     int64_t candidates;    /* places and negatives, both rounded up to whole tiles */
     const int32_t *nodes_of_paths, *codes, *offsets; /* word w's path has the steps offsets[w] to offsets[w + 1] */
     int64_t longest_path;  /* rounded up to whole registers and to ROWS_TOGETHER */
+    const int32_t *members, *bags; /* bag b has the input rows members[bags[b]] to members[bags[b + 1]] */
     float negative;        /* draws expected for each pair */
     float radius_chance;   /* of each radius except the widest; 0 if each token has one radius */
     float max_step;        /* longest step of a row */
@@ -46,9 +47,10 @@ typedef struct {
 
     /* the run's part of the inputs, and whether the next run follows it in memory */
     const int32_t *left, *right; /* [tokens], how many places before and after a token are its contexts */
-    const int32_t *input_ids;    /* skip-gram [tokens], CBOW [places] */
+    const int32_t *input_ids;    /* skip-gram [tokens], CBOW [places]; numbers of bags if inputs are bags */
     const int32_t *candidate_ids; /* skip-gram [places + negatives], CBOW [negatives] */
     const int32_t *target_ids;   /* CBOW [tokens] */
+    const int32_t *documents;    /* CBOW [tokens], bags of rows that are further contexts, -1 for none; may be NULL */
     const int32_t *words;        /* [places], which have Huffman paths */
     const float *weights;        /* [tokens], NULL if all are 1 */
     bool has_next;
@@ -76,6 +78,8 @@ typedef struct {
     float **path_copy_rows, **path_change_rows; /* [longest path], where each begins */
     float **path_rows;           /* [words together, longest path] */
     int32_t *begun;              /* [places + 1] */
+    int64_t *rows_before;        /* [places + 1], rows of the inputs at the places before */
+    float *document_gradient;    /* [width] */
     float *hot_rows;             /* [HOT_SLOTS, 2, hot_width], the run's own copies of nodes, and as they were */
     int64_t hot_width;
     int32_t hot_nodes[HOT_SLOTS]; /* 1 more than the node whose copy is in a slot; 0: none */
@@ -91,7 +95,29 @@ static inline float *trained_row(const Run *run, Table table, int32_t row) {
     return run->delays ? own_row(run->delays, found, table.stride) : found;
 }
 
+/* Rows of inputs whose sum or mean a hidden vector, or a part of it, is. */
+typedef struct {
+    const int32_t *rows;
+    int64_t count;
+} Bag;
+
+static inline Bag bag_of(const Run *run, int64_t number) {
+    int64_t begin = run->bags[number];
+    return (Bag){run->members + begin, run->bags[number + 1] - begin};
+}
+
+/* The further contexts of a token. */
+static inline Bag document_of(const Run *run, int64_t token) {
+    return run->documents && run->documents[token] >= 0 ? bag_of(run, run->documents[token]) : (Bag){NULL, 0};
+}
+
 static inline bool has_contexts(const Run *run, int64_t token) { return run->left[token] || run->right[token]; }
+
+/* Whether the token has a hidden vector to train. */
+static inline bool is_trained(const Run *run, int64_t token) {
+    return has_contexts(run, token) || document_of(run, token).count;
+}
+
 static inline float weight_of(const Run *run, int64_t token) { return run->weights ? run->weights[token] : 1.0f; }
 
 static inline const float *const *read_only(float *const *rows) { return (const float *const *)rows; }
@@ -106,7 +132,7 @@ static inline void copy_row(float *restrict copy, const float *restrict row, int
 
 /* Prefetches the next run's input rows of some tokens: of so few that other work hides how long they take. */
 static inline void prefetch_next_inputs(const Run *run, int64_t token, int64_t count) {
-    if (!run->has_next) return;
+    if (!run->has_next || has(run->call, BAGS)) return; /* Bags are prefetched where they are summed. */
     const int32_t *next = run->input_ids + (run->skip_gram ? run->tokens : run->places + 2 * run->window);
     for (int64_t t = token; t < token + count; t++) prefetch_row(row_of(run->inputs, next[t]), run->size);
 }
@@ -120,7 +146,8 @@ void weigh_contexts(Run *run);
 /* Writes hidden vectors and where they come from. */
 void read_hidden(Run *run);
 
-/* Moves the input rows that hidden vectors consist of against the gradients of these. */
+/* Moves the input rows that hidden vectors consist of against the gradients of these, if they are not frozen; rows of
+   documents never are. */
 void move_hidden(Run *run);
 
 /* Trains hidden vectors by negative sampling, and adds to their gradients. */
@@ -130,11 +157,15 @@ void train_samples(Run *run);
 void train_paths(Run *run);
 
 /* Moves each row against its gradient [width] by one step, at the learning rate or the rate that its state gives. A
-   limited step is at most `max_step` long, and is counted. A row whose step is refused stays where it is, so that a table never contains NaN or infinity. A row
-   whose gradient is 0 is not written. `ids` and factors scale the steps if there are any. */
+   limited step is at most `max_step` long, and is counted. A row whose step is refused stays where it is, so that a
+   table never contains NaN or infinity. A row whose gradient is 0 is not written. `ids` and factors scale the steps if
+   there are any. */
 void move_rows(
     Run *run, Table table, float *const *rows, const int32_t *ids, const float *gradients, int64_t count,
     bool are_limited
 );
+
+/* Moves each input row of a bag against the same gradient [width], as `move_rows` does. */
+void move_bag(Run *run, Bag bag, const float *gradient);
 
 #endif

@@ -7,7 +7,8 @@
 
 enum {
     INPUTS, OUTPUTS, NODES, LEFT, RIGHT, INPUT_IDS, CANDIDATES, TARGETS, WORDS, PATH_NODES, CODES, OFFSETS, WEIGHTS,
-    WINDOW, RATES, MAX_STEP, FACTORS, NEGATIVE, SHARED_NEGATIVES, MEASURED, RADIUS_CHANCE, SPAN
+    WINDOW, RATES, MAX_STEP, FACTORS, NEGATIVE, SHARED_NEGATIVES, MEASURED, RADIUS_CHANCE, SPAN, MEMBERS, BAG_OFFSETS,
+    TOKEN_DOCUMENTS
 };
 
 /* Checks that words have paths, and that all paths are made of nodes. Finds the longest path. */
@@ -38,6 +39,15 @@ static bool check_candidates(Call *call, const Run *run) {
     );
 }
 
+static bool check_inputs(Call *call, bool skip_gram) {
+    bool bags = has(call, BAGS), documents = has(call, DOCUMENTS);
+    if ((bags || documents) && !check_any(call, BAG_OFFSETS, BY_BAG)) return false;
+    if ((bags || documents) && !skip_gram && !has(call, EVEN_CONTEXTS))
+        return fail(call, "bags and documents need contexts of equal weight (even_contexts)");
+    if (documents && !check_bags(call, TOKEN_DOCUMENTS, true, BAG_OFFSETS, MEMBERS, INPUTS)) return false;
+    return bags ? check_bags(call, INPUT_IDS, false, BAG_OFFSETS, MEMBERS, INPUTS) : check_rows(call, INPUT_IDS, INPUTS);
+}
+
 /* Checks all inputs, and sets what all runs have in common. */
 static bool get_runs(Call *call, Run *run) {
     bool samples = has(call, NEGATIVE_SAMPLING), paths = has(call, HIERARCHICAL_SOFTMAX);
@@ -56,7 +66,7 @@ static bool get_runs(Call *call, Run *run) {
             (long long)run->tokens, (long long)run->places
         );
     if (!check_counts(call, LEFT, run->window) || !check_counts(call, RIGHT, run->window) ||
-        !check_rows(call, INPUT_IDS, INPUTS) || (has(call, WEIGHTED) && !check_weights(call, WEIGHTS)))
+        !check_inputs(call, run->skip_gram) || (has(call, WEIGHTED) && !check_weights(call, WEIGHTS)))
         return false;
     run->negatives = samples ? *integers(call, SHARED_NEGATIVES) : 0;
     if (samples && (!check_number(call, SHARED_NEGATIVES, 1, INT32_MAX) || !check_candidates(call, run))) return false;
@@ -67,6 +77,8 @@ static bool get_runs(Call *call, Run *run) {
     run->nodes_of_paths = integers(call, PATH_NODES);
     run->codes = integers(call, CODES);
     run->offsets = integers(call, OFFSETS);
+    run->members = integers(call, MEMBERS);
+    run->bags = integers(call, BAG_OFFSETS);
     run->negative = *floats(call, NEGATIVE);
     run->radius_chance = *floats(call, RADIUS_CHANCE);
     run->max_step = *floats(call, MAX_STEP);
@@ -109,6 +121,8 @@ static void lay_out(Run *run, Room *room) {
     run->path_scores = take(room, MOST_TOGETHER * longest, sizeof(float));
     run->path_labels = take(room, longest, sizeof(float));
     run->begun = take(room, run->places + 1, sizeof(int32_t));
+    run->rows_before = take(room, run->places + 1, sizeof(int64_t));
+    run->document_gradient = take(room, run->width, sizeof(float));
     run->hot_rows = take(room, longest ? HOT_SLOTS * 2 * run->hot_width : 0, sizeof(float));
     run->hidden_rows = take(room, run->tokens, sizeof(float *));
     run->gradient_rows = take(room, run->tokens, sizeof(float *));
@@ -159,6 +173,7 @@ static void go_to(Run *run, int64_t number) {
         if (!run->skip_gram) run->target_ids = integers(call, TARGETS) + number * run->tokens;
     }
     if (has(call, HIERARCHICAL_SOFTMAX)) run->words = integers(call, WORDS) + number * run->places;
+    if (has(call, DOCUMENTS)) run->documents = integers(call, TOKEN_DOCUMENTS) + number * run->tokens;
     if (has(call, WEIGHTED)) run->weights = floats(call, WEIGHTS) + number * run->tokens;
     run->has_next = number + 1 < call->end_batch * call->lengths[BY_RUN];
 }
@@ -166,13 +181,13 @@ static void go_to(Run *run, int64_t number) {
 /* Counts a token's pairs with its own word, where weights of contexts do not. */
 static void count_targets(Run *run) {
     for (int64_t token = 0; token < run->tokens; token++)
-        run->pair_counts[token] = has_contexts(run, token) ? weight_of(run, token) : 0;
+        run->pair_counts[token] = is_trained(run, token) ? weight_of(run, token) : 0;
 }
 
 static bool is_empty(const Run *run) {
-    int32_t any = 0;
-    for (int64_t token = 0; token < run->tokens; token++) any |= run->left[token] | run->right[token];
-    return !any;
+    for (int64_t token = 0; token < run->tokens; token++)
+        if (is_trained(run, token)) return false;
+    return true;
 }
 
 /* Whether rows that move one after the other, each along a hidden vector, stay finite. */
@@ -196,7 +211,7 @@ static void train_run(Run *run) {
     memset(run->gradients, 0, (size_t)(run->tokens * run->width) * sizeof(float));
     if (paths) train_paths(run);
     if (samples) train_samples(run);
-    if (!has(run->call, FREEZES_INPUTS)) move_hidden(run);
+    if (run->documents || !has(run->call, FREEZES_INPUTS)) move_hidden(run);
 }
 
 /* Trains a run, given by its number among all runs of the block. */
@@ -269,7 +284,7 @@ static void train_cbow(Call *call) { train(call, false); }
     {"inputs", "float", {BY_INPUT, BY_COLUMN}, 0}, {"outputs", "float", {BY_OUTPUT, BY_COLUMN}, NEGATIVE_SAMPLING},    \
         {"nodes", "float", {BY_NODE, BY_COLUMN}, HIERARCHICAL_SOFTMAX},                                                \
         {"left", "int32", {BY_BATCH, BY_RUN, BY_TOKEN}, 0}, {"right", "int32", {BY_BATCH, BY_RUN, BY_TOKEN}, 0}
-#define OTHER_INPUTS(needs_targets)                                                                                                   \
+#define OTHER_INPUTS(needs_targets, needs_documents)                                                                   \
     {"targets", "int32", {BY_BATCH, BY_RUN, BY_TOKEN}, needs_targets},                                                 \
         {"words", "int32", {BY_BATCH, BY_RUN, BY_PLACE}, HIERARCHICAL_SOFTMAX},                                        \
         {"path_nodes", "int32", {BY_STEP}, HIERARCHICAL_SOFTMAX}, {"codes", "int32", {BY_STEP}, HIERARCHICAL_SOFTMAX}, \
@@ -278,14 +293,17 @@ static void train_cbow(Call *call) { train(call, false); }
         {"learning_rates", "float", {BY_BATCH}, 0}, SCALAR_INPUT("max_step", "float"),                                 \
         {"lock_factors", "float", {BY_FACTOR}, 0}, SCALAR_INPUT("negative", "float"),                                  \
         SCALAR_INPUT("shared_negatives", "int32"), {"measured", "bool", {BY_BATCH}, 0},                                \
-        SCALAR_INPUT("radius_chance", "float"), {"span", "int32", {BY_BOUND}, 0}
+        SCALAR_INPUT("radius_chance", "float"), {"span", "int32", {BY_BOUND}, 0},                                      \
+        {"bag_members", "int32", {BY_MEMBER}, BAGS | DOCUMENTS},                                                       \
+        {"bag_offsets", "int32", {BY_BAG}, BAGS | DOCUMENTS},                                                          \
+        {"token_documents", "int32", {BY_BATCH, BY_RUN, BY_TOKEN}, needs_documents}
 
 OPERATION(tfw2v_train_skip_gram, train_skip_gram) = {
     .name = "Tfw2vTrainSkipGram",
     .trains = true,
     .inputs =
         {TABLE_INPUTS, {"input_ids", "int32", {BY_BATCH, BY_RUN, BY_TOKEN}, 0},
-         {"candidates", "int32", {BY_BATCH, BY_RUN, BY_CANDIDATE}, NEGATIVE_SAMPLING}, OTHER_INPUTS(NEVER)},
+         {"candidates", "int32", {BY_BATCH, BY_RUN, BY_CANDIDATE}, NEGATIVE_SAMPLING}, OTHER_INPUTS(NEVER, NEVER)},
     .outputs = {"metrics: float"},
     .compute = compute_tfw2v_train_skip_gram,
 };
@@ -294,7 +312,8 @@ OPERATION(tfw2v_train_cbow, train_cbow) = {
     .trains = true,
     .inputs =
         {TABLE_INPUTS, {"input_ids", "int32", {BY_BATCH, BY_RUN, BY_PLACE}, 0},
-         {"candidates", "int32", {BY_BATCH, BY_RUN, BY_NEGATIVE}, NEGATIVE_SAMPLING}, OTHER_INPUTS(NEGATIVE_SAMPLING)},
+         {"candidates", "int32", {BY_BATCH, BY_RUN, BY_NEGATIVE}, NEGATIVE_SAMPLING},
+         OTHER_INPUTS(NEGATIVE_SAMPLING, DOCUMENTS)},
     .outputs = {"metrics: float"},
     .compute = compute_tfw2v_train_cbow,
 };

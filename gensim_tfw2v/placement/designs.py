@@ -112,6 +112,7 @@ class Design:
     help: str
     reproducible: Place | None = None
     gpus: frozenset[Place] = frozenset()
+    bags: bool = False
 
 
 _designs: dict[str, Design] = {}
@@ -129,6 +130,7 @@ def register_design(
     help: str = "",
     reproducible: Place | None = None,
     gpus: Iterable[Place] = (),
+    bags: bool = False,
 ) -> Callable[[], None]:
     """Add a design, which `distribution` then names, and return a function that removes it again.
 
@@ -157,6 +159,8 @@ def register_design(
         nowhere.
     gpus : iterable of Place, optional
         Where it can train on GPUs. Default: nowhere.
+    bags : bool
+        Whether it can train words that are bags of rows, as `TFFastText` has them.
 
     Raises
     ------
@@ -187,7 +191,7 @@ def register_design(
     own = {argument.name for argument in DESIGN_ARGUMENTS if name in argument.designs} | set(arguments)
     if unknown := own - {argument.name for argument in DESIGN_ARGUMENTS}:
         raise ValueError(f"design {name!r} cannot have the argument {min(unknown)!r}, which DESIGN_ARGUMENTS lacks")
-    _designs[name] = Design(choose, choose_local, frozenset(own), why_not, help, reproducible, frozenset(gpus))
+    _designs[name] = Design(choose, choose_local, frozenset(own), why_not, help, reproducible, frozenset(gpus), bags)
 
     def remove() -> None:
         _designs.pop(name, None)
@@ -202,6 +206,7 @@ register_design(
     help="every worker trains blocks as fast as it can, on vectors that the servers have",
     reproducible=Place.HERE,
     gpus=Place,
+    bags=True,
 )
 register_design(
     "synchronous",
@@ -209,11 +214,13 @@ register_design(
     help="all workers train the same vectors in rounds, and runs with one seed are equal",
     reproducible=Place.CLUSTER,
     gpus=[Place.CLUSTER],
+    bags=True,
 )
 register_design(
     "averaging",
     choose=_averaging,
     help="every worker has all vectors, and workers average theirs after every round",
+    bags=True,
 )
 register_design(
     "columns",
@@ -255,6 +262,9 @@ def check_design(arguments: Mapping[str, Any], has_cluster: bool) -> None:
             f"{argument}={arguments[argument]!r} does not go with distribution={name!r}; leave one of them "
             f"out, or choose distribution={takers}"
         )
+    if arguments["bags"] and not design.bags:
+        able = " or ".join(repr(other) for other, one in DESIGNS.items() if one.bags)
+        raise ValueError(f"distribution={name!r} cannot train words with n-grams; choose {able}")
     reason = design.why_not(arguments)
     if reason:
         raise ValueError(f"distribution={name!r} {reason}")

@@ -30,6 +30,7 @@ class TrainingOptions:
     device: str | None = None  # of this process, or of each worker; None: it is chosen
     seed: int | None = None
     reproducible: bool = False  # vectors do not depend on the number of threads or workers
+    bags: bool = False  # words are bags of rows, which graphs that draw blocks cannot make
     timeout: float  # seconds after which a worker counts as hung
     dtype: str | None = None  # number format on the network; None: the design chooses
     allow_network: bool = False

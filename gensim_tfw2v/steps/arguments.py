@@ -14,7 +14,8 @@ from gensim_tfw2v.blocks.huffman_paths import HuffmanPaths
 from gensim_tfw2v.steps.graph import block_function
 from gensim_tfw2v.steps.kernel import kernel
 from gensim_tfw2v.steps.settings import StepSettings
-from gensim_tfw2v.steps.signature import HUFFMAN_PATHS, BlockTensors, Objective, Rates
+from gensim_tfw2v.steps.signature import HUFFMAN_PATHS, NO_BAGS, BlockTensors, Objective, Rates
+from gensim_tfw2v.steps.signature import Bags as BagTensors
 from gensim_tfw2v.steps.signature import HuffmanPaths as HuffmanPathTensors
 
 
@@ -32,6 +33,7 @@ def objective_of(settings: StepSettings) -> Objective:
         freezes_outputs=settings.freeze == "outputs",
         even_contexts=settings.even_contexts,
         weighted=settings.weighted,
+        bags=settings.bags,
     )
 
 
@@ -52,6 +54,8 @@ def block_tensors(block: Block) -> BlockTensors:
         tree=_huffman_path_tensors(block.tree),
         window=np.int32(block.window),
         weights=np.zeros((0, 0, 0), np.float32) if block.weights is None else block.weights,
+        bags=NO_BAGS if block.bags is None else BagTensors(block.bags.members, block.bags.offsets),
+        documents=_or_empty(None),
     )
 
 

@@ -38,6 +38,8 @@ def train(objective: Objective, tables: Tables, block: BlockTensors, rates: Rate
         codes=paths.codes,
         offsets=paths.offsets,
         weights=block.weights,
+        bag_members=block.bags.members,
+        bag_offsets=block.bags.offsets,
         window=block.window,
         learning_rates=rates.learning_rates,
         max_step=rates.max_step,
@@ -46,6 +48,7 @@ def train(objective: Objective, tables: Tables, block: BlockTensors, rates: Rate
         shared_negatives=rates.shared_negatives,
         measured=rates.measured,
         radius_chance=rates.radius_chance,
+        token_documents=block.documents,
         span=span,
         adagrad=objective.adagrad,
         negative_sampling=objective.negative_sampling,
@@ -56,5 +59,7 @@ def train(objective: Objective, tables: Tables, block: BlockTensors, rates: Rate
         weighted=objective.weighted,
         freezes_inputs=objective.freezes_inputs,
         freezes_outputs=objective.freezes_outputs,
+        bags=objective.bags,
+        documents=objective.documents,
     )
     return BatchMetrics(*tf.unstack(tf.ensure_shape(metrics, [len(BatchMetrics._fields), None])))

@@ -132,7 +132,15 @@ def strengths_by_row(
         # Summed along the paths: the order of rows depends on the number of servers, and rounding on that order.
         of_pair += tuning.TREE_INPUT_SLOPE * float(passes.sum()) / max(pairs, 1.0)
         nodes *= of_nodes
-    return _divided_equally(block.input_ids, pairs * _contexts(block, settings) * of_pair, rows), outputs, nodes
+    return _of_inputs(block, pairs * _contexts(block, settings) * of_pair, rows), outputs, nodes
+
+
+def _of_inputs(block: Block, pairs: float, rows: int) -> Float32Array:
+    """Return each input row's part of `pairs` pairs: each row of a bag has the part of the bag."""
+    if block.bags is None:
+        return _divided_equally(block.input_ids, pairs, rows)
+    of_bags = _divided_equally(block.input_ids, pairs, len(block.bags))
+    return np.bincount(block.bags.members, np.repeat(of_bags, block.bags.sizes), rows).astype(np.float32)
 
 
 def _divided_equally(ids: Int32Array, pairs: float, rows: int) -> Float32Array:

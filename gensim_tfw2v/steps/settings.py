@@ -32,6 +32,7 @@ class StepSettings:
     optimizer: str = SGD
     freeze: str | None = None  # one of `FREEZABLE`: these vectors stay as they are; nodes belong to the outputs
     weighted: bool = False  # sentences have weights
+    bags: bool = False  # inputs are bags of rows, such as a word and its n-grams
 
     @property
     def have_states(self) -> bool:
@@ -44,12 +45,13 @@ def choose_max_step_rates(skip_gram: bool, negative: int) -> float:
     return tuning.TREE_MAX_STEP_RATES if skip_gram and not negative else tuning.MAX_STEP_RATES
 
 
-def sums_even_contexts(skip_gram: bool, window: int) -> bool:
+def sums_even_contexts(skip_gram: bool, window: int, bags: bool = False) -> bool:
     """Return whether running sums add contexts that have the same weight for a token.
 
-    Their cost does not depend on the window. For narrow windows it is faster to add contexts one by one.
+    Their cost does not depend on the window. For narrow windows it is faster to add contexts one by one, which the
+    operations do not do with bags.
     """
-    return not skip_gram and window >= tuning.LEAST_WINDOW_FOR_RUNNING_SUMS
+    return not skip_gram and (bags or window >= tuning.LEAST_WINDOW_FOR_RUNNING_SUMS)
 
 
 def choose_compute_dtype(batch_tokens: int, vector_size: int, fast_bfloat16: bool) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
 
@@ -23,6 +24,8 @@ class Objective:
     adagrad: bool = False  # rows end with Adagrad's state, which decides how they step
     freezes_inputs: bool = False  # no step changes input vectors
     freezes_outputs: bool = False  # no step changes output vectors, nor nodes
+    bags: bool = False  # inputs are bags of rows, such as a word and its n-grams
+    documents: bool = False  # a CBOW token has the rows of its document besides those of its contexts
 
     def tables(self) -> list[int]:
         """Return which of inputs, outputs and nodes the steps read."""
@@ -44,6 +47,13 @@ class HuffmanPaths(NamedTuple):
     offsets: tf.Tensor
 
 
+class Bags(NamedTuple):
+    """The tensors of `gensim_tfw2v.blocks.bags.Bags`."""
+
+    members: tf.Tensor
+    offsets: tf.Tensor
+
+
 class BlockTensors(NamedTuple):
     """The tensors of `gensim_tfw2v.blocks.batches.Block`; what an objective does not use is empty."""
 
@@ -55,6 +65,8 @@ class BlockTensors(NamedTuple):
     tree: HuffmanPaths
     window: tf.Tensor
     weights: tf.Tensor
+    bags: Bags
+    documents: tf.Tensor
 
 
 class Tables(NamedTuple):
@@ -77,6 +89,9 @@ class Rates(NamedTuple):
     radius_chance: tf.Tensor  # chance of each radius except the widest; 0 if the block has drawn a radius per token
 
 
+NO_BAGS = Bags(np.zeros(0, np.int32), np.zeros(0, np.int32))
+
+
 def _int(rank: int) -> tf.TensorSpec:
     return tf.TensorSpec([None] * rank, tf.int32)
 
@@ -86,10 +101,11 @@ def _float(rank: int) -> tf.TensorSpec:
 
 
 HUFFMAN_PATHS = HuffmanPaths(_int(3), _int(1), _int(1), _int(1))
+BAGS = Bags(_int(1), _int(1))
 _HANDLE = tf.TensorSpec([], tf.resource)
 SIGNATURE = (
     Tables(_HANDLE, _HANDLE, _HANDLE),
-    BlockTensors(_int(3), _int(3), _int(3), _int(3), _int(3), HUFFMAN_PATHS, _int(0), _float(3)),
+    BlockTensors(_int(3), _int(3), _int(3), _int(3), _int(3), HUFFMAN_PATHS, _int(0), _float(3), BAGS, _int(3)),
     Rates(_float(1), _float(0), _float(1), _float(0), _int(0), tf.TensorSpec([None], tf.bool), _float(0)),
     _int(1),
 )

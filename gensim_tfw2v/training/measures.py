@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.arrays import Float32Array, Float64Array, Int32Array, Int64Array
+from gensim_tfw2v.blocks.bags import Bags
 from gensim_tfw2v.blocks.next_words import NextWords
 from gensim_tfw2v.blocks.validation_pairs import ValidationPairs
 from gensim_tfw2v.steps import pair_loss
@@ -52,12 +53,15 @@ class ValidationLoss:
     pairs : ValidationPairs
         At least one pair.
     mean_context : bool
-        Whether CBOW's hidden vectors are means of input vectors, and not sums.
+        Whether hidden vectors are means of input vectors, and not sums.
+    bags : Bags, optional
+        The input rows of each word. Default: a word has one.
     """
 
-    def __init__(self, pairs: ValidationPairs, vector_size: int, mean_context: bool) -> None:
+    def __init__(self, pairs: ValidationPairs, vector_size: int, mean_context: bool, bags: Bags | None = None) -> None:
         self._pairs, self._vector_size, self._mean = pairs, vector_size, mean_context
-        self._inputs = _NeededRows("inputs", pairs.contexts)
+        rows, self._offsets = _rows_of(pairs.contexts, pairs.offsets, bags)
+        self._inputs = _NeededRows("inputs", rows)
         self._outputs = _NeededRows("outputs", pairs.targets, pairs.negatives) if pairs.negatives.size else None
         self._nodes = _NeededRows("nodes", pairs.nodes) if pairs.nodes.size else None
         self._counts = pairs.negatives != pairs.targets[:, None]
@@ -86,7 +90,7 @@ class ValidationLoss:
     def _parts(self) -> Iterator[tuple[int, int]]:
         """Yield the first pair, and the one after the last, of parts that need a few megabytes of rows each."""
         pairs = self._pairs
-        rows = pairs.offsets[1:] + pairs.paths[1:] + (1 + pairs.negatives.shape[1]) * np.arange(1, len(self) + 1)
+        rows = self._offsets[1:] + pairs.paths[1:] + (1 + pairs.negatives.shape[1]) * np.arange(1, len(self) + 1)
         most = max(1, NUMBERS_AT_ONCE // self._vector_size)
         first = 0
         while first < len(self):
@@ -97,7 +101,7 @@ class ValidationLoss:
 
     def _losses(self, tables: Mapping[str, Float32Array], first: int, end: int) -> Float64Array:
         pairs = self._pairs
-        contexts, offsets = _part_of(self._inputs.places[0], pairs.offsets, first, end)
+        contexts, offsets = _part_of(self._inputs.places[0], self._offsets, first, end)
         hidden = pair_loss.hidden_vectors(tables["inputs"][contexts], offsets, self._mean)
         losses = np.zeros(end - first)
         if self._outputs is not None:
@@ -120,11 +124,14 @@ class NextWordScores:
         At least one word to predict.
     vocabulary : int
         Number of words.
+    bags : Bags, optional
+        As for `ValidationLoss`.
     """
 
-    def __init__(self, words: NextWords, vocabulary: int, vector_size: int) -> None:
+    def __init__(self, words: NextWords, vocabulary: int, vector_size: int, bags: Bags | None = None) -> None:
         self._words, self._vocabulary, self._vector_size = words, vocabulary, vector_size
-        self._inputs, self._targets = _NeededRows("inputs", words.contexts), _NeededRows("outputs", words.targets)
+        rows, self._offsets = _rows_of(words.contexts, words.offsets, bags)
+        self._inputs, self._targets = _NeededRows("inputs", rows), _NeededRows("outputs", words.targets)
 
     def __len__(self) -> int:
         return len(self._words)
@@ -139,7 +146,7 @@ class NextWordScores:
     def _ranks(self, read: ReadRows) -> Int64Array:
         """Return the rank of each word to predict, from 1; words with an equal score come before it."""
         contexts = self._inputs.read(read, self._vector_size)[self._inputs.places[0]]
-        hidden = pair_loss.hidden_vectors(contexts, self._words.offsets, mean=True)
+        hidden = pair_loss.hidden_vectors(contexts, self._offsets, mean=True)
         targets = self._targets.read(read, self._vector_size)[self._targets.places[0]]
         own = np.einsum("sd,sd->s", hidden, targets)
         ranks = np.ones(len(self), np.int64)
@@ -156,6 +163,14 @@ class NextWordScores:
         inside = np.flatnonzero((places >= 0) & (places < len(rows)))
         scores[inside, places[inside]] = -np.inf  # the target itself
         return np.asarray((scores >= own[:, None]).sum(axis=1, dtype=np.int64))
+
+
+def _rows_of(words: Int32Array, offsets: Int64Array, bags: Bags | None) -> tuple[Int32Array, Int64Array]:
+    """Return the input rows of words, and where those of each hidden vector begin and end among them."""
+    if bags is None:
+        return words, offsets
+    some = bags.some(words)
+    return some.members, some.offsets[offsets].astype(np.int64)
 
 
 def _part_of(items: Any, offsets: Int64Array, first: int, end: int) -> tuple[Any, Int64Array]:

@@ -33,6 +33,7 @@ EACH_TRAINING = pytest.mark.parametrize("name", TRAINING)
 EACH_TREE = pytest.mark.parametrize("name", WITH_TREE)
 # Axes whose length no other input has.
 FREE_AXES = {("table", 0), ("inputs", 0), ("outputs", 0), ("nodes", 0), ("lock_factors", 0), ("offsets", 0)}
+FREE_AXES |= {("bag_members", 0), ("bag_offsets", 0)}
 FREE_AXES_OF_READING = FREE_AXES | {("table", 1), ("rows", 0)}
 # What entries of inputs must stay below.
 LIMITS = {
@@ -174,7 +175,7 @@ def test_a_window_that_no_run_can_have_is_refused(name: str, window: int) -> Non
 @pytest.mark.parametrize("window", [WINDOW - 1, WINDOW + 1, 2**28])
 def test_runs_that_another_window_widens_are_refused(name: str, window: int) -> None:
     arguments = valid_call(name) | {"window": np.int32(window)}
-    if name == "skip-gram negatives":
+    if VARIANTS[name].skip_gram and name not in WITH_TREE:
         arguments |= {reach: np.minimum(arguments[reach], window) for reach in ("left", "right")}
         places = TOKENS + 2 * window + NEGATIVE_COUNT
         check_refused(name, arguments, f"candidates has {PLACES + NEGATIVE_COUNT} a run; {places} ")
@@ -229,7 +230,8 @@ def test_words_without_any_offsets_are_refused(name: str) -> None:
 @EACH_TRAINING
 def test_runs_without_tokens_are_refused(name: str) -> None:
     arguments = valid_call(name)
-    for input_ in ("left", "right", "weights", "targets", *(["input_ids"] if VARIANTS[name].skip_gram else [])):
+    of_tokens = ("left", "right", "weights", "targets", "token_documents")
+    for input_ in (*of_tokens, *(["input_ids"] if VARIANTS[name].skip_gram else [])):
         if input_ in arguments:
             arguments[input_] = arguments[input_][:, :, :0]
     check_refused(name, arguments, "left has 0 tokens a run")

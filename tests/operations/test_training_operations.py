@@ -255,3 +255,52 @@ def test_a_place_that_is_no_context_does_not_move_even_between_others() -> None:
     assert (after[moved] != before[moved]).all()
     others = np.setdiff1d(np.arange(len(before)), moved)
     assert after[others].tobytes() == before[others].tobytes()
+
+
+WITH_BAGS = {
+    "skip-gram": Case(bags=True),
+    "skip-gram tree": Case(negative=0, tree=True, bags=True),
+    "CBOW": Case(skip_gram=False, even=True, bags=True),
+    "CBOW tree": Case(skip_gram=False, even=True, negative=0, tree=True, bags=True),
+    "CBOW sums": Case(skip_gram=False, even=True, mean=False, bags=True),
+    "documents": Case(skip_gram=False, even=True, documents=True),
+    "documents tree": Case(skip_gram=False, even=True, negative=3, tree=True, documents=True),
+    "documents sums": Case(skip_gram=False, even=True, mean=False, documents=True),
+    "documents and bags": Case(skip_gram=False, even=True, bags=True, documents=True),
+}
+EACH_WITH_BAGS = pytest.mark.parametrize("case", WITH_BAGS.values(), ids=WITH_BAGS)
+
+
+@EACH_WITH_BAGS
+@ADAGRAD
+@pytest.mark.parametrize("freeze", [None, "inputs", "outputs"])
+def test_bags_and_documents_move_as_plain_loops_do(case: Case, adagrad: bool, freeze: str | None) -> None:
+    check_training(case._replace(adagrad=adagrad, freeze=freeze, weighted=True))
+
+
+@EACH_WITH_BAGS
+def test_rows_of_bags_have_a_longest_step_and_factors(case: Case) -> None:
+    check_training(case._replace(max_step=0.1, locks=(0.0, 1.0, 0.25)))
+
+
+@pytest.mark.parametrize("case", [Case(bags=True), Case(skip_gram=False, even=True, documents=True)], ids=str)
+@pytest.mark.parametrize(
+    ("input_", "place", "value", "message"),
+    [
+        ("bag_members", 0, 1000, "bag_members holds 1000 at member 0; inputs has 19 rows"),
+        ("bag_offsets", 1, -1, "bag_offsets must ascend"),
+        ("bag_offsets", 1, 2**31 - 1, "bag_offsets must ascend"),
+    ],
+)
+def test_wrong_bags_are_refused(case: Case, input_: str, place: int, value: int, message: str) -> None:
+    example = make_example(case)
+    name = "token_documents" if case.documents else "input_ids"
+    used = int(example.arguments[name].reshape(-1)[0])
+    begin = int(example.arguments["bag_offsets"][used]) if input_ == "bag_members" else used
+    wrong = example.arguments[input_].copy()
+    wrong[begin + place] = value
+    found = example.run(**{input_: wrong})
+    assert found.error is not None and message.replace("member 0", f"member {begin}") in str(found.error)
+    for numbers in (-2, len(example.arguments["bag_offsets"]) - 1):
+        found = example.run(**{name: np.full_like(example.arguments[name], numbers)})
+        assert found.error is not None and "bag_offsets has" in str(found.error)

@@ -1,8 +1,8 @@
-"""gensim's own tests of Word2Vec, from the installed wheel, with another class in Word2Vec's place.
+"""gensim's own tests of a class, from the installed wheel, with another class in its place.
 
-gensim's test module names its class as ``word2vec.Word2Vec``. It is loaded once more under another name, and its
-global ``word2vec`` is replaced by a copy of gensim's module in which only ``Word2Vec`` differs. gensim itself stays
-as it is.
+gensim's test modules are loaded once more under other names. Those of Word2Vec name the class as
+``word2vec.Word2Vec``, so their global ``word2vec`` is replaced by a copy of gensim's module in which only ``Word2Vec``
+differs; in other test modules, other globals are replaced. gensim itself stays as it is.
 """
 
 from __future__ import annotations
@@ -20,19 +20,29 @@ _TRIES = 3
 
 
 def load_gensim_tests(name: str, word2vec_class: Any = word2vec.Word2Vec) -> types.ModuleType:
-    """Return a fresh copy of gensim's test module under the given name, which tests the given class."""
-    spec = importlib.util.find_spec("gensim.test.test_word2vec")
+    """Return a fresh copy of gensim's tests of Word2Vec under the given name, which test the given class."""
+    module = load_tests_of_gensim("test_word2vec", name, word2vec=changed(word2vec, Word2Vec=word2vec_class))
+    _allow_for_chance(module.__dict__["TestWord2VecModel"])
+    return module
+
+
+def load_tests_of_gensim(file: str, name: str, **replaced: Any) -> types.ModuleType:
+    """Return a fresh copy of a test module of gensim's under the given name, with some globals replaced."""
+    spec = importlib.util.find_spec(f"gensim.test.{file}")
     assert spec is not None and spec.origin is not None
     copy = importlib.util.spec_from_file_location(name, spec.origin)
     assert copy is not None and copy.loader is not None
     module = importlib.util.module_from_spec(copy)
     copy.loader.exec_module(module)
-    proxy = types.ModuleType(word2vec.__name__, word2vec.__doc__)
-    proxy.__dict__.update(vars(word2vec))
-    proxy.__dict__["Word2Vec"] = word2vec_class
-    module.__dict__["word2vec"] = proxy
-    _allow_for_chance(module.__dict__["TestWord2VecModel"])
+    module.__dict__.update(replaced)
     return module
+
+
+def changed(module: types.ModuleType, **replaced: Any) -> types.ModuleType:
+    """Return a copy of a module with some names replaced."""
+    copy = types.ModuleType(module.__name__, module.__doc__)
+    copy.__dict__.update(vars(module) | replaced)
+    return copy
 
 
 def _allow_for_chance(case: type[unittest.TestCase]) -> None:

@@ -44,6 +44,8 @@ VARIANTS = {
     "CBOW negatives": Variant("train_cbow", (*NEGATIVES, "weighted", "mean_context")),
     "CBOW tree": Variant("train_cbow", (*TREE, "weighted")),
     "CBOW both": Variant("train_cbow", (*NEGATIVES, *TREE, "weighted", "even_contexts")),
+    "skip-gram bags": Variant("train_skip_gram", (*NEGATIVES, "weighted", "bags")),
+    "CBOW bags and documents": Variant("train_cbow", (*NEGATIVES, "weighted", "even_contexts", "bags", "documents")),
 }
 TRAINING = [name for name, variant in VARIANTS.items() if variant.trains]
 WITH_NEGATIVES = [name for name in TRAINING if "negative_sampling" in VARIANTS[name].attributes]
@@ -69,6 +71,9 @@ UNUSED: Arguments = {
     "path_nodes": _NO_STEPS,
     "codes": _NO_STEPS,
     "offsets": _NO_STEPS,
+    "bag_members": _NO_STEPS,
+    "bag_offsets": _NO_STEPS,
+    "token_documents": _NO_IDS,
     "weights": np.zeros((0, 0, 0), np.float32),
 }
 
@@ -103,6 +108,12 @@ def _of_block(variant: Variant) -> Arguments:
     }
     if "even_contexts" in variant.attributes:
         found["radius_chance"] = np.float32(0)
+    if "bags" in variant.attributes:
+        sizes = np.resize([2, 0, 1, 4], ROWS["inputs"])
+        found["bag_members"] = numbers_below(ROWS["inputs"], int(sizes.sum()), seed=4)
+        found["bag_offsets"] = np.cumsum([0, *sizes]).astype(np.int32)
+    if "documents" in variant.attributes:
+        found["token_documents"] = numbers_below(ROWS["inputs"] + 1, BATCHES, RUNS, TOKENS, seed=5) - 1
     if "negative_sampling" in variant.attributes:
         found["outputs"] = normal(ROWS["outputs"], SIZE, seed=6)
         candidates = NEGATIVE_COUNT + (PLACES if variant.skip_gram else 0)

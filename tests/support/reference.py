@@ -39,6 +39,7 @@ class ReferenceBatch:
     negatives: list[list[int]]  # ids drawn for each word; together they stand for `negative` draws a pair
     run_tokens: int  # tokens of a run that predict the same word of the corpus do so together
     weights: list[float] | None = None  # how many times each word counts; None: once
+    documents: list[list[int]] | None = None  # rows of inputs that each word's document has; None: none
 
 
 @dataclass
@@ -55,6 +56,7 @@ class ReferenceModel:
     max_step: float = 0.25
     mask_hits: bool = True  # negatives that equal their target are left out
     locks: np.ndarray = field(default_factory=lambda: np.ones(1))
+    bags: list[list[int]] | None = None  # rows of inputs that each word has; None: the one with its number
     adagrad: bool = False
     in_runs: bool = False  # each run moves its rows at once, place by place, as the compiled step does
     states: dict[tuple[str, int], float] = field(default_factory=dict)  # of rows that have taken a step
@@ -79,7 +81,7 @@ class ReferenceModel:
         self._changes: dict[str, dict[Any, np.ndarray]] = {name: {} for name in ("inputs", "outputs")}
         self._hidden_vectors = {token: self._hidden(token, batch, all_words) for token in tokens}
         self._errors = {token: np.zeros(self.inputs.shape[1]) for token in tokens}  # negative gradients of hidden ones
-        trained = [token for token in tokens if all(batch.windows[token])]
+        trained = [token for token in tokens if all(batch.windows[token]) or self._document(token, batch)]
         if self.in_runs and self.paths is not None:  # before negatives
             self._train_paths(trained, batch, learning_rate, all_words)
         if self.negative and not self.skip_gram:
@@ -145,13 +147,26 @@ class ReferenceModel:
 
     def _hidden(self, token: int, batch: ReferenceBatch, all_words: list[int]) -> np.ndarray:
         if self.skip_gram:
-            return self.inputs[batch.words[token]].copy()
+            return self.inputs[self._rows(batch.words[token])].mean(0)
         hidden = np.zeros(self.inputs.shape[1])
         for window in batch.windows[token]:
-            divisor = len(batch.windows[token]) * (max(len(window), 1) if self.cbow_mean else 1)
-            for position in window:
-                hidden += self.inputs[all_words[position]] / divisor
+            rows = self._rows_of_contexts(token, window, batch, all_words)
+            divisor = len(batch.windows[token]) * (max(len(rows), 1) if self.cbow_mean else 1)
+            for row in rows:
+                hidden += self.inputs[row] / divisor
         return hidden
+
+    def _rows(self, word: int) -> list[int]:
+        return [word] if self.bags is None else self.bags[word]
+
+    def _document(self, token: int, batch: ReferenceBatch) -> list[int]:
+        return [] if batch.documents is None else batch.documents[token]
+
+    def _rows_of_contexts(
+        self, token: int, window: list[int], batch: ReferenceBatch, all_words: list[int]
+    ) -> list[int]:
+        of_words = [row for position in window for row in self._rows(all_words[position])]
+        return of_words + self._document(token, batch)
 
     def _predictions(
         self, batch: ReferenceBatch, trained: list[int], all_words: list[int]
@@ -209,7 +224,7 @@ class ReferenceModel:
                         weight = chance * self.negative / len(batch.negatives[token])
                         self._errors[token] += self._add_pair(drawn, hidden, 0, weight, (1, number))
 
-    def _add_pair(self, row: int, hidden: np.ndarray, label: int, weight: float, place: tuple[int, int]) -> np.ndarray:
+    def _add_pair(self, row: int, hidden: np.ndarray, label: int, weight: float, place: tuple[int, ...]) -> np.ndarray:
         vector = self.outputs[row]
         score = self._counted("outputs", float(vector @ hidden))
         self._loss += weight * np.logaddexp(0.0, -score if label else score)
@@ -225,22 +240,31 @@ class ReferenceModel:
     def _carry_back(self, token: int, batch: ReferenceBatch, all_words: list[int]) -> None:
         """Add the gradient of a token's hidden vector to the input rows that it is made of."""
         if self.skip_gram:
-            self._add("inputs", batch.words[token], self._errors[token], (0, token))
+            for number, row in enumerate(self._rows(batch.words[token])):
+                self._add("inputs", row, self._errors[token], (0, token, number))
             return
+        document = self._document(token, batch)
         for window in batch.windows[token]:
+            rows = self._rows_of_contexts(token, window, batch, all_words)
+            gradient = self._errors[token] / (len(batch.windows[token]) * (1 if self.cbow_mean else max(len(rows), 1)))
             for position in window:
-                divisor = len(batch.windows[token]) * (1 if self.cbow_mean else len(window))
-                self._add("inputs", all_words[position], self._errors[token] / divisor, (0, position))
+                for number, row in enumerate(self._rows(all_words[position])):
+                    self._add("inputs", row, gradient, (0, position, number))
+            first = token  # of neighbouring tokens of one document, which move its rows once, before words' rows
+            while first % batch.run_tokens and self._document(first - 1, batch) is document:
+                first -= 1
+            for number, row in enumerate(document):
+                self._add("inputs", row, gradient, (-1, first, number))
 
-    def _add(self, table: str, row: int, gradient: np.ndarray, place: tuple[int, int]) -> None:
+    def _add(self, table: str, row: int, gradient: np.ndarray, place: tuple[int, ...]) -> None:
         """Add to what a row's step follows from: all gradients of a batch, or those at one place of a run."""
         changes, key = self._changes[table], (place if self.in_runs else (0, 0), row)
         changes[key] = changes.get(key, 0.0) + gradient
 
     def _step_all(self, learning_rate: float) -> None:
         for name, changes in self._changes.items():
-            for (_, row), gradient in sorted(changes.items(), key=lambda change: change[0]):
-                self._step(name, row, gradient, learning_rate)
+            for (place, row), gradient in sorted(changes.items(), key=lambda change: change[0]):
+                self._step(name, row, gradient, learning_rate, is_of_document=place[0] < 0)
             changes.clear()
 
     def _is_frozen(self, table: str) -> bool:
@@ -253,8 +277,10 @@ class ReferenceModel:
         state = self.states[table, row] = self.states.get((table, row), 0.0) + float(gradient @ gradient)
         return learning_rate * ADAGRAD_FACTOR / np.sqrt(ADAGRAD_START + state)
 
-    def _step(self, table: str, row: int, gradient: np.ndarray, learning_rate: float) -> None:
-        if self._is_frozen(table):
+    def _step(
+        self, table: str, row: int, gradient: np.ndarray, learning_rate: float, is_of_document: bool = False
+    ) -> None:
+        if self._is_frozen(table) and not is_of_document:
             return
         step = self._rate(table, row, gradient, learning_rate) * gradient
         length = np.linalg.norm(step)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gensim_tfw2v.blocks.bags import Bags
 from gensim_tfw2v.blocks.batches import BatchShape, Block, BlockMaker, Windows
 from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler, cumulative_table
@@ -19,6 +20,7 @@ from support.reference_blocks import as_reference_batches, gensim_paths
 
 TOLERANCE = 2e-5
 LEARNING_RATE, ADAGRAD_RATE = 0.05, 0.005  # Adagrad's first steps are 20 times as long as these say
+OTHER_ROWS = 6  # of n-grams and documents
 SENTENCE_LENGTHS = (5, 1, 9, 2, 30, 3, 1, 1, 8)
 FREQUENCIES = (1, 2, 3, 5, 9, 4, 4, 4, 20, 33, 1, 1, 2)
 
@@ -43,6 +45,8 @@ class Case(NamedTuple):
     weighted: bool = False
     freeze: str | None = None
     locks: tuple[float, ...] = ()
+    bags: bool = False  # an input is up to four rows, and some words share rows
+    documents: bool = False  # sentences have documents of up to three rows, or none
     max_step: float = 1e9
     frequencies: tuple[int, ...] = FREQUENCIES
     lengths: tuple[int, ...] = SENTENCE_LENGTHS  # of sentences, again and again
@@ -88,6 +92,7 @@ class Example:
             max_step=case.max_step,
             mask_hits=case.mask_hits,
             locks=np.array(case.locks or (1.0,)),
+            bags=[_list(bag) for bag in _bags(case)[: len(case.frequencies)]] if case.bags else None,
             adagrad=case.adagrad,
             in_runs=True,
             freeze=case.freeze,
@@ -128,6 +133,8 @@ def make_example(case: Case) -> Example:
     arguments = _of_block(case, block) | _tables(case, rng)
     if case.weighted:
         arguments["weights"] = _weigh(block, batches, rng)
+    if case.documents:
+        arguments["token_documents"] = _document(case, block, batches, lengths)
     paths = gensim_paths(model) if case.tree else None
     return Example(case, arguments, _attributes(case), batches, ids.tolist(), paths)
 
@@ -146,10 +153,11 @@ def _lengths(case: Case) -> list[int]:
 
 def _tables(case: Case, rng: np.random.Generator) -> Arguments:
     used = {"inputs": 1.0} | ({"outputs": 1.0} if case.negative else {}) | ({"nodes": 3.0} if case.tree else {})
-    shape, found = (len(case.frequencies), case.size), {}
+    words, found = len(case.frequencies), {}
     for name, length in used.items():
-        # The tree has a node less than there are words.
-        rows = rng.normal(0, length / case.size**0.25, shape)[: len(case.frequencies) - (name == "nodes")]
+        # The tree has a node less than there are words. Bags and documents have rows of their own.
+        more = OTHER_ROWS if name == "inputs" and (case.bags or case.documents) else -1 if name == "nodes" else 0
+        rows = rng.normal(0, length / case.size**0.25, (words + more, case.size))
         found[name] = np.concatenate([rows, np.zeros((len(rows), int(case.adagrad)))], 1).astype(np.float32)
     return found
 
@@ -171,6 +179,9 @@ def _of_block(case: Case, block: Block) -> Arguments:
         "radius_chance": np.float32(1 / case.window if case.windows is Windows.MEAN else 0),
         "span": np.array([0, batches], np.int32),
     }
+    if case.bags or case.documents:
+        bags = Bags.of(_bags(case))
+        found |= {"bag_members": bags.members, "bag_offsets": bags.offsets}
     if block.candidate_ids is not None:
         found["candidates"] = block.candidate_ids
     if block.target_ids is not None:
@@ -190,6 +201,33 @@ def _weigh(block: Block, batches: list[ReferenceBatch], rng: np.random.Generator
     return weights
 
 
+def _bags(case: Case) -> list[np.ndarray]:
+    """Return the rows of each word, one of them its own, and those of three documents."""
+    words = len(case.frequencies)
+    rng = np.random.default_rng(case.seed)
+    of_words = [np.r_[word, rng.integers(words, words + OTHER_ROWS, rng.integers(0, 4))] for word in range(words)]
+    return of_words + [words + rng.permutation(OTHER_ROWS)[:count] for count in (1, 3, 0)]
+
+
+def _document(case: Case, block: Block, batches: list[ReferenceBatch], lengths: list[int]) -> np.ndarray:
+    """Give the words of each sentence a document, or none; return the numbers of the block's bags."""
+    bags = [_list(bag) for bag in _bags(case)]
+    first = len(case.frequencies)
+    numbers = np.repeat(np.resize([first, first + 1, -1, first, first + 2], len(lengths)), lengths)
+    padded = np.full(block.left.shape, -1, np.int32)
+    place, none = 0, list[int]()
+    for batch, of_batch in zip(batches, padded, strict=True):
+        count = len(batch.words)
+        of_batch.reshape(-1)[:count] = numbers[place : place + count]
+        batch.documents = [bags[number] if number >= 0 else none for number in numbers[place : place + count]]
+        place += count
+    return padded
+
+
+def _list(bag: np.ndarray) -> list[int]:
+    return [int(row) for row in bag]
+
+
 def _attributes(case: Case) -> dict[str, bool]:
     return {
         "adagrad": case.adagrad,
@@ -201,6 +239,8 @@ def _attributes(case: Case) -> dict[str, bool]:
         "weighted": case.weighted,
         "freezes_inputs": case.freeze == "inputs",
         "freezes_outputs": case.freeze == "outputs",
+        "bags": case.bags,
+        "documents": case.documents,
     }
 
 

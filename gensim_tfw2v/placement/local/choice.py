@@ -16,7 +16,7 @@ from gensim_tfw2v.steps.settings import StepSettings
 
 def choose_local(request: LocalRequest) -> PlacementChoice:
     """Return this process, with as many threads as workers and cores allow."""
-    if draws_for(request.device) is Draws.DEVICE:
+    if not request.options.bags and draws_for(request.device) is Draws.DEVICE:
         return _choose_drawing(request)
     device = request.device
     calls = calls_on_gpu(request.workers) if device.kind == GPU else calls_for(request.workers)

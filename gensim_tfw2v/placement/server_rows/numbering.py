@@ -71,7 +71,7 @@ def needed_rows(model: WorkerModel, block: Block, sharing: RowSharing) -> list[N
         return (sharing if table in moved else NOT_SHARED).ids(size, are_nodes=table == _NODES)
 
     return [
-        NeededRows([block.input_ids], model.words, shared(0, model.words)),
+        NeededRows([block.input_rows()], model.inputs, shared(0, model.inputs)),
         NeededRows(outputs, model.words, shared(1, model.words)),
         NeededRows([block.tree.nodes] if block.tree else [], model.nodes, shared(_NODES, model.nodes)),
     ]
@@ -95,9 +95,15 @@ def numbered(tables: Sequence[NeededRows], shards: int) -> tuple[list[Int32Array
 
 def renumbered(block: Block, inputs: Int32Array, outputs: Int32Array, nodes: Int32Array) -> Block:
     """Return the block with places in the worker's matrix instead of ids."""
+    ids, bags = block.input_ids, block.bags
+    if bags is not None:
+        words, numbers = np.unique(ids, return_inverse=True)
+        some = bags.some(words)
+        ids, bags = numbers.reshape(ids.shape).astype(np.int32), replace(some, members=inputs[some.members])
     return replace(
         block,
-        input_ids=inputs[block.input_ids],
+        input_ids=inputs[ids] if bags is None else ids,
+        bags=bags,
         candidate_ids=None if block.candidate_ids is None else outputs[block.candidate_ids],
         target_ids=None if block.target_ids is None else outputs[block.target_ids],
         tree=None if block.tree is None else replace(block.tree, nodes=nodes[block.tree.nodes]),

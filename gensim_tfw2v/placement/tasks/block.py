@@ -79,9 +79,9 @@ def rates_on(
     """Return what scales the block's steps, with lock factors for the rows of the worker's matrix."""
     locks = model.lock_factors
     if len(locks) > 1:
-        words = np.unique(prepared.block.input_ids)
+        trained = np.unique(prepared.block.input_rows())
         locks = np.ones(rows, np.float32)
-        locks[input_places[words]] = model.lock_factors[words % len(model.lock_factors)]
+        locks[input_places[trained]] = model.lock_factors[trained % len(model.lock_factors)]
     return rates(model.settings, prepared, locks)
 
 

@@ -20,15 +20,23 @@ class WorkerModel:
 
     settings: StepSettings
     maker: BlockMaker
-    words: int  # rows of inputs and of outputs
+    words: int  # rows of outputs, and the first rows of inputs
     nodes: int
     lock_factors: Float32Array
+    further_inputs: int = 0  # rows of inputs after the words', such as n-grams'
+
+    @property
+    def inputs(self) -> int:
+        """All rows of inputs."""
+        return self.words + self.further_inputs
 
     @classmethod
     def of(cls, settings: StepSettings, maker: BlockMaker, tables: ModelTables) -> WorkerModel:
         """Return what a worker has to know of the model that has these tables."""
         nodes = 0 if tables.nodes is None else len(tables.nodes)
-        return cls(settings, maker, len(tables.inputs), nodes, np.array(tables.lock_factors, np.float32))
+        words = len(tables.inputs) if maker.bags is None else len(maker.bags)
+        further = len(tables.inputs) - words
+        return cls(settings, maker, words, nodes, np.array(tables.lock_factors, np.float32), further)
 
 
 @dataclass(frozen=True)

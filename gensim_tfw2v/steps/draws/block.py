@@ -15,7 +15,7 @@ from gensim_tfw2v.steps.draws.signature import ChunkTensors, DrawTables
 from gensim_tfw2v.steps.draws.streams import Purpose
 from gensim_tfw2v.steps.draws.subsampling import subsample
 from gensim_tfw2v.steps.draws.windows import count_pairs, draw_reaches
-from gensim_tfw2v.steps.signature import BlockTensors, HuffmanPaths, Objective
+from gensim_tfw2v.steps.signature import NO_BAGS, BlockTensors, HuffmanPaths, Objective
 
 
 class DrawnBlock(NamedTuple):
@@ -51,6 +51,8 @@ def draw_block(
         tree=_paths(tables.tree, wide if objective.hierarchical_softmax else none),
         window=window,
         weights=tf.zeros([0, 0, 0]) if weights is None else weights,
+        bags=NO_BAGS,
+        documents=tf.zeros([0, 0, 0], tf.int32),
     )
     expected_pairs = tables.expected_pairs if objective.skip_gram else None
     return DrawnBlock(block, grid.tokens, count_pairs(left, right, weights, expected_pairs))

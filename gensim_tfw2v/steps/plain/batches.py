@@ -14,10 +14,11 @@ import tensorflow as tf
 
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.steps import maths
+from gensim_tfw2v.steps.plain.bags import BagContexts, BatchBags, mean_rows
 from gensim_tfw2v.steps.plain.cbow import train_cbow
 from gensim_tfw2v.steps.plain.contexts import move_contexts, move_even_contexts, sum_contexts, sum_even_contexts
 from gensim_tfw2v.steps.plain.huffman_paths import train_huffman_paths
-from gensim_tfw2v.steps.plain.rows import gather_rows, move_rows
+from gensim_tfw2v.steps.plain.rows import StepLimits, gather_rows, move_rows
 from gensim_tfw2v.steps.signature import BlockTensors, Objective, Rates, Tables
 
 
@@ -84,8 +85,9 @@ def _in_number_types(id_type: str, block: BlockTensors, rates: Rates) -> tuple[B
     names = ("left", "right", "inputs", "candidates", "targets")
     ids = {name: tf.cast(getattr(block, name), id_type) for name in names}
     tree = block.tree._replace(nodes=tf.cast(block.tree.nodes, id_type))
+    bags = block.bags._replace(members=tf.cast(block.bags.members, id_type))
     measured = rates.measured if id_type == "int32" else tf.cast(rates.measured, tf.int32)
-    return block._replace(**ids, tree=tree), rates._replace(measured=measured)
+    return block._replace(**ids, tree=tree, bags=bags), rates._replace(measured=measured)
 
 
 class _Step:
@@ -113,7 +115,7 @@ class _Step:
         contexts = None if self.objective.skip_gram else self._contexts()
         if contexts is None:
             number_type = self._product_type if negatives_alone else tf.float32
-            hidden = self._rows(self.tables.inputs, self.block.inputs, number_type)
+            hidden = self._hidden_rows(number_type)
         else:
             hidden = contexts.sum()
         gradients = []
@@ -134,10 +136,26 @@ class _Step:
 
     def _move_inputs(self, gradient: tf.Tensor, contexts: _Contexts | None) -> None:
         """Move the input rows of hidden vectors against the gradients of these [R, B, D]."""
-        if contexts is None:
-            self._move(self.tables.inputs, self.block.inputs, gradient, self.rates.lock_factors)
+        limits = self._step_limits(self.rates.lock_factors)
+        if contexts is not None:
+            self.moved.append(contexts.move(gradients=gradient, **limits))
+        elif self.objective.bags:
+            bags, every = self._bags(), tf.ones(tf.shape(gradient)[:2], tf.bool)
+            of_bags = tf.cast(gradient, tf.float32)
+            self.moved.append(
+                bags.move(self.tables.inputs, every, of_bags, StepLimits(**limits), self.objective.adagrad)
+            )
         else:
-            self.moved.append(contexts.move(gradients=gradient, **self._step_limits(self.rates.lock_factors)))
+            self._move(self.tables.inputs, self.block.inputs, gradient, self.rates.lock_factors)
+
+    def _hidden_rows(self, number_type: tf.DType) -> tf.Tensor:
+        """Return skip-gram's hidden vectors [R, B, D]."""
+        if not self.objective.bags:
+            return self._rows(self.tables.inputs, self.block.inputs, number_type)
+        return tf.cast(mean_rows(self._bags(), self.tables.inputs, self.objective.adagrad), number_type)
+
+    def _bags(self) -> BatchBags:
+        return BatchBags.of(self.block.bags, self.batch.of(self.block.inputs))
 
     def _train_huffman_paths(self, hidden: tf.Tensor) -> tf.Tensor:
         """Train the nodes on words' paths with hidden vectors [R, B, D], and return the gradients of these."""
@@ -229,6 +247,8 @@ class _Step:
 
     def _contexts(self) -> _Contexts:
         """Return the operations on the contexts of CBOW's hidden vectors."""
+        if self.objective.bags:
+            return self._bag_contexts()
         places: dict[str, Any] = {
             "table": self.tables.inputs,
             "ids": self.block.inputs,
@@ -248,6 +268,15 @@ class _Step:
             functools.partial(sum_contexts, **places, weights=forward),
             functools.partial(move_contexts, **places, weights=backward),
         )
+
+    def _bag_contexts(self) -> _Contexts:
+        contexts = BagContexts.of(self._bags(), self.batch.of(self.block.left), self.batch.of(self.block.right))
+        places = {"table": self.tables.inputs, "mean": self.objective.mean_context, "adagrad": self.objective.adagrad}
+
+        def move(gradients: tf.Tensor, **limits: tf.Tensor) -> tf.Tensor:
+            return contexts.move(gradients=gradients, limits=StepLimits(**limits), **places)
+
+        return _Contexts(functools.partial(contexts.sum, **places), move)
 
     def _windows(self) -> tuple[tf.Tensor, ...]:
         """Return the arguments of `maths.window_mask`: contexts to the left and right [R, B], window, radius chance."""

@@ -174,7 +174,8 @@ def _train_by_contexts(run: _Predictions, tree: _Tree, measures: bool) -> tuple[
         path = _part(run.begins, at, after_it), _part(run.ends, at, after_it)
         counts = tf.raw_ops.StridedSlice(input=run.counts, begin=at, end=after_it, strides=[1], shrink_axis_mask=1)
         found, of_word = _train_path(tree, *path, run, counts, measures)
-        return word + 1, loss + of_word, gradients + found
+        # Not all rows are of a known rank, which must not change from word to word.
+        return word + 1, loss + of_word, tf.ensure_shape(gradients + found, gradients.shape)
 
     start = [tf.constant(0), tf.zeros([]), tf.zeros_like(run.hidden)]
     _, loss, gradients = tf.while_loop(lambda word, *_: word < count, train_word, start, parallel_iterations=1)

@@ -1,0 +1,67 @@
+"""gensim's FastText whose `train()` runs TensorFlow graphs: only arguments and hooks; other modules do the work."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from gensim.models import FastText, Word2Vec, fasttext
+
+from gensim_tfw2v.model.arguments import all_arguments, signature_with_own, with_tables
+from gensim_tfw2v.model.gensim_files import as_class
+from gensim_tfw2v.model.subwords import set_word_vectors
+from gensim_tfw2v.word2vec import TFWord2Vec
+
+_SIGNATURE = signature_with_own(FastText)
+
+
+class TFFastText(TFWord2Vec, FastText):
+    """Train, use and evaluate vectors of words and their n-grams as with `gensim.models.FastText`, faster.
+
+    Every argument, attribute and method of gensim's class has the same meaning; `train()` runs TensorFlow graphs. It
+    has all methods of `TFWord2Vec`, and its own arguments, which are these.
+
+    Parameters
+    ----------
+    {own_arguments}
+
+    Attributes
+    ----------
+    {results}
+
+    Examples
+    --------
+    >>> from gensim_tfw2v import TFFastText
+    >>> sentences = [["cat", "say", "meow"], ["dog", "say", "woof"]]
+    >>> model = TFFastText(sentences, min_count=1, bucket=1000)
+    >>> model.wv["cats"].shape  # a word that the model has not seen
+    (100,)
+    """
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        self._construct(all_arguments(_SIGNATURE, arguments, named))
+
+    def _clear_post_train(self) -> None:
+        """Bring what follows from the trained rows up to date: the words' vectors, and no norms."""
+        Word2Vec._clear_post_train(self)
+        set_word_vectors(self.wv)
+
+
+def load_facebook_model(path: str | os.PathLike[str], encoding: str = "utf-8") -> TFFastText:
+    """Return the model in a ``.bin`` file of Facebook's fastText, ready to train on.
+
+    `gensim.models.fasttext.load_facebook_vectors` reads the vectors alone, and `save_facebook_model` there writes a
+    model of this class as well.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file, which may be compressed.
+    encoding : str
+        The encoding of its words.
+    """
+    return as_class(TFFastText, fasttext.load_facebook_model(os.fspath(path), encoding))
+
+
+TFFastText.__init__.__signature__ = _SIGNATURE  # type: ignore[attr-defined]
+TFFastText.__doc__ = with_tables(TFFastText.__doc__)

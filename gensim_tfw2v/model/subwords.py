@@ -1,0 +1,105 @@
+"""A FastText model's words as bags of rows: each word's own row and those of its character n-grams."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from gensim.models import FastText, Word2Vec
+from gensim.models.fasttext import FastTextKeyedVectors
+
+from gensim_tfw2v.arrays import Int64Array
+from gensim_tfw2v.blocks.bags import Bags
+from gensim_tfw2v.native.functions import call
+
+_SETTINGS = ("min_n", "max_n", "bucket")  # attributes of the keyed vectors
+_MOST_BUCKETS = 2**31 - 1  # numbers of buckets are int32
+
+
+@dataclass(frozen=True)
+class NGrams:
+    """The n-grams of a vocabulary's words."""
+
+    bags: Bags  # of each word: its own row, then those of its n-grams, which follow the rows of all words
+    used: Int64Array  # the rows of ``vectors_ngrams`` that a word uses, ascending
+    of_words: Any  # gensim's list, from which the others follow
+
+
+_found: WeakKeyDictionary[FastTextKeyedVectors, NGrams] = WeakKeyDictionary()
+
+
+def ngrams_of(vectors: FastTextKeyedVectors) -> NGrams:
+    """Return the n-grams of the words that vectors have, found once for a vocabulary."""
+    found = _found.get(vectors)
+    if found is None or found.of_words is not vectors.buckets_word:
+        found = _found[vectors] = _numbered(vectors.buckets_word, len(vectors))
+    return found
+
+
+def _numbered(of_words: Any, words: int) -> NGrams:
+    ngrams = [np.asarray(each, np.int64) for each in of_words]
+    before = np.cumsum([0, *map(len, ngrams)])
+    used, numbers = np.unique(np.concatenate([np.zeros(0, np.int64), *ngrams]), return_inverse=True)
+    rows = np.insert(numbers + words, before[:-1], np.arange(words))
+    return NGrams(Bags.joined(rows, before + np.arange(words + 1)), used, of_words)
+
+
+def has_bags(cls: type[Any]) -> bool:
+    """Return whether the words of a class's models have n-grams."""
+    return issubclass(cls, FastText)
+
+
+def word_bags(model: Word2Vec) -> Bags | None:
+    """Return the input rows of each word, None if a word is a row alone."""
+    return ngrams_of(model.wv).bags if isinstance(model, FastText) and model.wv.bucket else None
+
+
+def set_word_vectors(vectors: FastTextKeyedVectors) -> None:
+    """Set the word vectors, the means of the words' own rows and those of their n-grams, as gensim's loop would."""
+    if not vectors.bucket:
+        vectors.vectors = vectors.vectors_vocab
+        return
+    found = ngrams_of(vectors)
+    vectors.vectors = found.bags.means(np.concatenate([vectors.vectors_vocab, vectors.vectors_ngrams[found.used]]))
+
+
+def set_ngrams(vectors: FastTextKeyedVectors) -> None:
+    """Set the buckets of each word's n-grams, as gensim's loop would."""
+    texts = [f"<{word}>".encode() for word in vectors.index_to_key]
+    ends = np.cumsum([0, *map(len, texts)], dtype=np.int64)
+    given = np.frombuffer(b"".join(texts), np.uint8), ends, vectors.min_n, vectors.max_n, vectors.bucket
+    offsets = np.empty(len(ends), np.int64)
+    buckets = np.empty(call("hash_ngrams", *given, offsets, None), np.int32)
+    call("hash_ngrams", *given, offsets, buckets)
+    vectors.buckets_word = np.split(buckets.view(np.uint32), offsets[1:-1]) if texts else []
+
+
+@contextlib.contextmanager
+def found_quickly(vectors: Any) -> Iterator[None]:
+    """Have keyed vectors find n-grams, and word vectors, by compiled code meanwhile if words have n-grams."""
+    if not isinstance(vectors, FastTextKeyedVectors) or not 0 < vectors.bucket <= _MOST_BUCKETS:
+        yield
+        return
+    vectors.recalc_char_ngram_buckets = lambda: set_ngrams(vectors)
+    vectors.adjust_vectors = lambda: set_word_vectors(vectors)
+    try:
+        yield
+    finally:
+        del vectors.recalc_char_ngram_buckets, vectors.adjust_vectors
+
+
+def subword_settings(model: Word2Vec) -> dict[str, int]:
+    """Return the settings that decide which n-grams a word has; none for a model without n-grams."""
+    return {name: getattr(model.wv, name) for name in _SETTINGS} if isinstance(model, FastText) else {}
+
+
+def restore_subwords(model: Word2Vec, settings: Mapping[str, int]) -> None:
+    """Set these settings, find the n-grams of a model's words, and make their rows from the seed."""
+    if isinstance(model, FastText):
+        vars(model.wv).update(settings)
+        with found_quickly(model.wv):
+            model.wv.resize_vectors(seed=model.seed)

@@ -1,0 +1,217 @@
+"""TFFastText is gensim's FastText: its arguments, files and vectors, trained here, resumed and on a cluster."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from gensim.models import FastText, Word2Vec
+from gensim.test.utils import datapath
+from support.contract import PURE_MODES, topic_gap, two_topics
+from support.stopping import StopError, StopInSecondPass
+
+from gensim_tfw2v import TFFastText, TFWord2Vec, load_facebook_model, local_cluster
+from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
+from gensim_tfw2v.model.validation import measured_now
+
+SENTENCES = two_topics(1500)
+SETTINGS: dict[str, Any] = {"vector_size": 16, "bucket": 3000, "min_count": 1, "workers": 1, "seed": 3, "epochs": 3}
+EACH_MODE = pytest.mark.parametrize("mode", PURE_MODES.values(), ids=PURE_MODES)
+
+
+def trained(**settings: Any) -> TFFastText:
+    """Return a model of the two topics."""
+    return TFFastText(SENTENCES, **SETTINGS | settings)
+
+
+def arrays_of(model: Any) -> dict[str, np.ndarray]:
+    """Return all that training changes."""
+    found = {name: getattr(model.wv, name) for name in ("vectors", "vectors_vocab", "vectors_ngrams")}
+    return found | {name: getattr(model, name) for name in ("syn1", "syn1neg") if hasattr(model, name)}
+
+
+def assert_equal(one: Any, other: Any) -> None:
+    """Fail unless two models have learnt the same, bit for bit."""
+    for name, array in arrays_of(one).items():
+        assert array.tobytes() == arrays_of(other)[name].tobytes(), name
+
+
+def assert_knows_topics(vectors: Any, margin: float = 0.0) -> None:
+    """Fail unless words of a topic are alike, and new words like those whose n-grams they have."""
+    assert topic_gap(vectors) > 1.2
+    for new, of_it, others in (("cats", "cat", "dog"), ("dogged", "dog", "cat")):
+        assert new not in vectors.key_to_index
+        of_topic, of_other = (vectors.n_similarity([new], [f"{topic}7"]) for topic in (of_it, others))
+        assert of_topic > of_other + margin
+
+
+@EACH_MODE
+def test_words_of_a_topic_and_new_words_with_their_ngrams_are_alike(mode: dict[str, int]) -> None:
+    # Adagrad moves rows of frequent n-grams less than words' own.
+    assert_knows_topics(trained(**mode, optimizer="adagrad", epochs=8).wv)
+    assert_knows_topics(trained(**mode, optimizer="sgd", alpha=0.05, epochs=8).wv, margin=0.7)  # gensim's: 0.8 to 1.5
+
+
+@EACH_MODE
+def test_one_seed_gives_the_same_vectors_twice(mode: dict[str, int]) -> None:
+    assert_equal(trained(**mode), trained(**mode))
+
+
+def test_its_arguments_are_gensims_and_then_our_own() -> None:
+    parameters = inspect.signature(TFFastText).parameters
+    gensims = inspect.signature(FastText).parameters
+    assert list(parameters) == [*gensims, *(argument.name for argument in OWN_ARGUMENTS)]
+    assert all(parameters[name].default == gensims[name].default for name in gensims)
+    with pytest.raises(TypeError, match="buckets"):
+        TFFastText(buckets=5)
+    model = TFFastText(SENTENCES, None, 1, 0, 12, min_count=1, bucket=100)
+    assert model.sg == 1 and model.vector_size == 12 and isinstance(model, TFWord2Vec | FastText)
+
+
+def test_rows_of_ngrams_that_no_word_has_stay_as_they_are() -> None:
+    model = TFFastText(**SETTINGS)
+    model.build_vocab(SENTENCES)
+    before = model.wv.vectors_ngrams.copy()
+    model.train(SENTENCES, total_examples=model.corpus_count, epochs=1)
+    used = np.unique(np.concatenate(model.wv.buckets_word))
+    moved = (model.wv.vectors_ngrams != before).any(1)
+    assert moved.tolist() == np.isin(np.arange(len(before)), used).tolist()
+
+
+def test_word_vectors_are_the_means_of_their_rows() -> None:
+    model = trained()
+    for word in ("cat3", "dog11"):
+        number = model.wv.key_to_index[word]
+        rows = [model.wv.vectors_vocab[number], *model.wv.vectors_ngrams[model.wv.buckets_word[number]]]
+        np.testing.assert_allclose(model.wv[word], np.mean(rows, 0), rtol=1e-5)
+
+
+def test_locked_rows_stay_and_others_move() -> None:
+    model = TFFastText(**SETTINGS)
+    model.build_vocab(SENTENCES)
+    before = {name: array.copy() for name, array in arrays_of(model).items()}
+    model.wv.vectors_vocab_lockf = np.zeros(len(model.wv), np.float32)
+    model.wv.vectors_ngrams_lockf = np.ones(1, np.float32)
+    model.train(SENTENCES, total_examples=model.corpus_count, epochs=1)
+    assert (model.wv.vectors_vocab == before["vectors_vocab"]).all()
+    assert (model.wv.vectors_ngrams != before["vectors_ngrams"]).any()
+
+
+@pytest.mark.parametrize("freeze", ["inputs", "outputs"])
+def test_frozen_matrices_stay_as_they_are(freeze: str) -> None:
+    model = trained()
+    before = {name: array.copy() for name, array in arrays_of(model).items()}
+    model.train(SENTENCES, total_examples=model.corpus_count, epochs=1, freeze=freeze)
+    frozen = {"inputs": ("vectors", "vectors_vocab", "vectors_ngrams"), "outputs": ("syn1neg",)}[freeze]
+    for name, array in arrays_of(model).items():
+        if name != "vectors" or freeze == "outputs":
+            assert (array == before[name]).all() == (name in frozen), name
+
+
+def test_files_go_both_ways(tmp_path: Path) -> None:
+    model = trained(sg=1)
+    model.save(tmp_path / "ours")
+    plain = FastText.load(str(tmp_path / "ours"))
+    assert type(plain) is FastText
+    assert_equal(plain, model)
+    plain.save(str(tmp_path / "gensims"))
+    again = TFFastText.load(tmp_path / "gensims")
+    assert type(again) is TFFastText
+    assert_equal(again, model)
+    again.train(SENTENCES, total_examples=len(SENTENCES), epochs=1)
+    assert_equal(pickle.loads(pickle.dumps(again)), again)
+
+
+@pytest.mark.parametrize("cls", [TFWord2Vec, TFFastText])
+def test_models_of_another_class_are_refused(cls: Any, tmp_path: Path) -> None:
+    other = Word2Vec if cls is TFFastText else FastText
+    other(SENTENCES, min_count=1, vector_size=4, epochs=1).save(str(tmp_path / "model"))
+    with pytest.raises(AttributeError, match="can't be loaded"):
+        cls.load(str(tmp_path / "model"))
+
+
+def test_a_file_of_fasttext_is_opened_and_trained_on() -> None:
+    model = load_facebook_model(datapath("crime-and-punishment.bin"))
+    assert type(model) is TFFastText and model.optimizer == "sgd"
+    before = model.wv["landlady"].copy()
+    sentences = [["landlady", "landlord"] * 5] * 400  # of which few words are not left out, as the file's `sample` says
+    model.build_vocab(sentences[:20], update=True)
+    model.train(sentences, total_examples=400, epochs=5)
+    assert "landlord" in model.wv.key_to_index and (model.wv["landlady"] != before).any()
+
+
+def test_new_words_leave_ngrams_their_states() -> None:
+    model = trained(optimizer="adagrad")
+    states = model.optimizer_states["vectors_ngrams"].copy()
+    words = len(model.wv)
+    assert (states > 0).sum() == len(np.unique(np.concatenate(model.wv.buckets_word)))
+    model.build_vocab([["zebra"] * 5], update=True)
+    model.train([["zebra", "zebra"]], total_examples=1, epochs=1, start_alpha=1e-9, end_alpha=1e-9)
+    later = model.optimizer_states
+    assert len(later["inputs"]) == words + 1
+    others = np.setdiff1d(np.flatnonzero(states), model.wv.buckets_word[model.wv.key_to_index["zebra"]])
+    assert (later["vectors_ngrams"][others] == states[others]).all()
+
+
+@pytest.mark.parametrize("mode", ["skipgram-negative", "cbow-hierarchical"])
+def test_an_interrupted_training_resumes_as_if_it_had_not_been(mode: str, tmp_path: Path) -> None:
+    settings = {**SETTINGS, **PURE_MODES[mode], "checkpoint_dir": tmp_path, "checkpoint_every": "6000 words"}
+    model = TFFastText(**settings, cache_memory=0)
+    model.build_vocab(SENTENCES)
+    totals = {"total_examples": len(SENTENCES), "epochs": 3}
+    with pytest.raises(StopError):
+        model.train(StopInSecondPass(SENTENCES), **totals)
+    resumed = TFFastText.resume(tmp_path, SENTENCES)
+    whole = TFFastText(**SETTINGS, **PURE_MODES[mode])
+    whole.build_vocab(SENTENCES)
+    whole.train(SENTENCES, **totals)
+    assert_equal(resumed, whole)
+    assert_equal(TFFastText.resume(tmp_path, SENTENCES), whole)  # which has nothing left to train
+    with pytest.raises(ValueError, match="is of a TFFastText, and cannot be resumed by a TFWord2Vec; use TFFastText"):
+        TFWord2Vec.resume(tmp_path, SENTENCES)
+    other = TFFastText(**settings | {"min_n": 2})
+    other.build_vocab(SENTENCES)
+    with pytest.raises(ValueError, match="min_n is 2, and the training in"):
+        other.train(SENTENCES, resume=True, **totals)
+
+
+@pytest.mark.parametrize("mode", ["skipgram-negative", "skipgram-hierarchical"])
+def test_the_loss_of_validation_sentences_follows_from_word_vectors(mode: str) -> None:
+    model = trained(**PURE_MODES[mode], validation=0.1)
+    assert len(model.validation_losses) == 3 and model.validation_losses[-1] < model.validation_losses[0]
+    settings = {name: value for name, value in SETTINGS.items() if name != "bucket"}
+    plain = TFWord2Vec(SENTENCES, **settings, **PURE_MODES[mode])
+    plain.wv.vectors = model.wv.vectors  # in skip-gram, the hidden vectors of words
+    for name in ("syn1neg", "syn1"):
+        setattr(plain, name, getattr(model, name, None))
+    found, expected = (measured_now(each, SENTENCES[:50], "loss") for each in (model, plain))
+    assert found == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("distribution", ["partition", "columns", "lbfgs"])
+def test_designs_that_cannot_train_ngrams_say_so(distribution: str) -> None:
+    with pytest.raises(ValueError, match=f"'{distribution}' cannot train words with n-grams; choose 'downpour'"):
+        TFFastText(distribution=distribution, sg=1)
+
+
+def test_vectors_on_servers_are_refused() -> None:
+    with pytest.raises(ValueError, match="vectors_on_servers=True does not go with words that have n-grams"):
+        TFFastText(vectors_on_servers=True, cluster={"ps": ["127.0.0.1:1"], "worker": ["127.0.0.1:2"]})
+
+
+def test_words_without_ngrams_are_rows_alone() -> None:
+    model = trained(bucket=0, epochs=8)
+    assert topic_gap(model.wv) > 0.8 and model.wv.vectors is model.wv.vectors_vocab
+
+
+def test_clusters_train_ngrams_in_three_designs() -> None:
+    with local_cluster(ps=2, workers=2) as cluster:
+        for distribution in ("downpour", "synchronous", "averaging"):
+            model = trained(sg=1, cluster=cluster, distribution=distribution, workers=2, epochs=8)
+            assert_knows_topics(model.wv)
+        settings = {"sg": 1, "cluster": cluster, "distribution": "synchronous", "reproducible": True}
+        assert_equal(trained(**settings, workers=1), trained(**settings, workers=2))
