@@ -110,7 +110,7 @@ class Comparison:
     def draw(self) -> None:
         """Draw the pictures, or say which package is missing."""
         if not pictures.is_possible():
-            say("no pictures: matplotlib is not installed (pip install 'gensim-tfw2v[bench]')")
+            say("no pictures: matplotlib is not installed (pip install '.[bench]')")
             return
         if rows := self.rows():
             pictures.draw_speed(rows, self._new_picture("speed"))

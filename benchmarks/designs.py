@@ -149,7 +149,7 @@ class DesignTable:
         """Draw speed-ups, speeds and scores, or say which package is missing."""
         rows = design_rows(self.runs)
         if not pictures.is_possible():
-            say("no picture: matplotlib is not installed (pip install 'gensim-tfw2v[bench]')")
+            say("no picture: matplotlib is not installed (pip install '.[bench]')")
         elif rows:
             path = self.report.path("-by_workers.png")
             pictures.draw_designs(rows, path)

@@ -94,7 +94,7 @@ class NodeTable:
         """Draw speed-up and scores, or say which package is missing."""
         rows = rows_of(self.runs)
         if not pictures.is_possible():
-            say("no picture: matplotlib is not installed (pip install 'gensim-tfw2v[bench]')")
+            say("no picture: matplotlib is not installed (pip install '.[bench]')")
         elif rows:
             path = self.report.path("-speed_up.png")
             pictures.draw_nodes(rows, path)

@@ -26,7 +26,7 @@ from measuring.jobs import (
     number_from,
     usable_cores,
 )
-from measuring.scores import is_finite, scores_of
+from measuring.scores import is_finite, scores_of, scores_of_left_out
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -35,6 +35,8 @@ def main(argv: list[str] | None = None) -> int:
     job = job_from(arguments)
     if job.epochs % job.calls:
         raise SystemExit(f"one_run: error: --calls must divide --epochs {job.epochs}, got {job.calls}")
+    if job.left_out and not job.subwords:
+        raise SystemExit("one_run: error: --left-out scores words by their n-grams, and needs --subwords")
     if job.emulated_threads is not None and job.workers != 1:
         raise SystemExit(f"one_run: error: --emulated-threads needs --workers 1, got {job.workers}")
     missing = systems.SYSTEMS[job.system].missing()
@@ -61,6 +63,8 @@ def measure(job: Job) -> dict[str, Any]:
     if job.scores:
         vectors = outcome.keyed_vectors
         result["scores"] = scores_of_nodes(vectors, read_graph(job.graph)) if job.graph else scores_of(vectors)
+        if job.left_out:
+            result["scores"] = scores_of_left_out(vectors)
     if job.vectors_file is not None:
         outcome.keyed_vectors.save(job.vectors_file)
     return result

@@ -138,7 +138,7 @@ def _tables(data: dict[str, Any]) -> dict[str, list[list[str]]]:
 
 def _draw(report: Report, data: dict[str, Any]) -> None:
     if not pictures.is_possible():
-        say("no picture: matplotlib is not installed (pip install 'gensim-tfw2v[bench]')")
+        say("no picture: matplotlib is not installed (pip install '.[bench]')")
         return
     for ending, draw in (
         ("-validation.png", lambda path: scale_pictures.draw_validation(data["validation"], path)),
@@ -155,7 +155,7 @@ def _parser() -> argparse.ArgumentParser:
 
     parser = argparse.ArgumentParser(
         description="Simulate the trainings of committed results and compare the two, then trainings on many workers, "
-        "with large vocabularies, unequal workers and failures. Needs SimPy: pip install 'gensim-tfw2v[simulate]'."
+        "with large vocabularies, unequal workers and failures. Needs SimPy: pip install '.[simulate]'."
     )
     add, count, number = parser.add_argument, number_from(1), number_from(0.0, float)
     add_output_arguments(parser, "scale")

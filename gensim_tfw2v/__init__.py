@@ -17,13 +17,17 @@ __all__ = [
     "ClusterError",
     "DivergenceError",
     "EarlyStopping",
+    "NeighbourIndex",
     "RandomWalks",
+    "SearchResult",
     "TFDoc2Vec",
     "TFFastText",
     "TFWord2Vec",
     "TensorBoardLog",
+    "Word2Vec",
     "Word2VecVectorizer",
     "__version__",
+    "build_index",
     "encode_corpus",
     "export_pretrained",
     "export_projector",
@@ -32,8 +36,11 @@ __all__ = [
     "load_vectors_safely",
     "local_cluster",
     "merge_vectors",
+    "plan",
     "ray_cluster",
+    "register_design",
     "register_task_functions",
+    "score_vectors",
     "tune",
 ]
 # The module that has each name, and its name there.
@@ -42,12 +49,16 @@ _HOMES = {
     "ClusterError": ("cluster.errors", "ClusterError"),
     "DivergenceError": ("training.divergence", "DivergenceError"),
     "EarlyStopping": ("training.early_stopping", "EarlyStopping"),
+    "NeighbourIndex": ("integrations.neighbour_index", "NeighbourIndex"),
     "RandomWalks": ("walks.random_walks", "RandomWalks"),
+    "SearchResult": ("search.search", "SearchResult"),
     "TFDoc2Vec": ("doc2vec", "TFDoc2Vec"),
     "TFFastText": ("fasttext", "TFFastText"),
     "TFWord2Vec": ("word2vec", "TFWord2Vec"),
     "TensorBoardLog": ("tensorboard.options", "TensorBoardLog"),
+    "Word2Vec": ("word2vec", "TFWord2Vec"),
     "Word2VecVectorizer": ("integrations.vectorizer", "Word2VecVectorizer"),
+    "build_index": ("integrations.neighbour_index", "build_index"),
     "encode_corpus": ("corpus.encode", "encode_corpus"),
     "export_pretrained": ("files.pretrained", "export_pretrained"),
     "export_projector": ("tensorboard.projector", "export_projector"),
@@ -56,8 +67,11 @@ _HOMES = {
     "load_vectors_safely": ("files.safe_vectors", "load_vectors_safely"),
     "local_cluster": ("cluster.local", "local_cluster"),
     "merge_vectors": ("model.merged_vectors", "merge_vectors"),
+    "plan": ("planning.planned_training", "plan"),
     "ray_cluster": ("integrations.ray_cluster", "ray_cluster"),
+    "register_design": ("placement.designs", "register_design"),
     "register_task_functions": ("placement.server", "register_functions"),
+    "score_vectors": ("evaluation.scoring", "score_vectors"),
     "tune": ("search.tune", "tune"),
 }
 
@@ -67,14 +81,19 @@ if TYPE_CHECKING:
     from gensim_tfw2v.cluster.local import local_cluster
     from gensim_tfw2v.corpus.encode import encode_corpus
     from gensim_tfw2v.doc2vec import TFDoc2Vec
+    from gensim_tfw2v.evaluation.scoring import score_vectors
     from gensim_tfw2v.fasttext import TFFastText, load_facebook_model
     from gensim_tfw2v.files.pretrained import export_pretrained
     from gensim_tfw2v.files.safe_vectors import load_vectors_safely
     from gensim_tfw2v.integrations.keras_embedding import keras_embedding
+    from gensim_tfw2v.integrations.neighbour_index import NeighbourIndex, build_index
     from gensim_tfw2v.integrations.ray_cluster import ray_cluster
     from gensim_tfw2v.integrations.vectorizer import Word2VecVectorizer
     from gensim_tfw2v.model.merged_vectors import merge_vectors
+    from gensim_tfw2v.placement.designs import register_design
     from gensim_tfw2v.placement.server import register_functions as register_task_functions
+    from gensim_tfw2v.planning.planned_training import plan
+    from gensim_tfw2v.search.search import SearchResult
     from gensim_tfw2v.search.tune import tune
     from gensim_tfw2v.tensorboard.options import TensorBoardLog
     from gensim_tfw2v.tensorboard.projector import export_projector
@@ -82,6 +101,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.training.early_stopping import EarlyStopping
     from gensim_tfw2v.walks.random_walks import RandomWalks
     from gensim_tfw2v.word2vec import TFWord2Vec
+    from gensim_tfw2v.word2vec import TFWord2Vec as Word2Vec
 
 watch_forks()
 

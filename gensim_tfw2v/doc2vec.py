@@ -9,7 +9,7 @@ from typing import Any
 from gensim.models import Doc2Vec
 
 from gensim_tfw2v.arrays import Float32Array
-from gensim_tfw2v.model.arguments import all_arguments, signature_with_own, with_tables
+from gensim_tfw2v.model.arguments import all_arguments, signature_with_own
 from gensim_tfw2v.model.documents import check_documents
 from gensim_tfw2v.model.inference import infer
 from gensim_tfw2v.word2vec import TFWord2Vec
@@ -21,16 +21,8 @@ class TFDoc2Vec(TFWord2Vec, Doc2Vec):
     """Train, use and evaluate vectors of documents and words as with `gensim.models.Doc2Vec`, faster.
 
     Every argument, attribute and method of gensim's class has the same meaning; `train()` runs TensorFlow graphs.
-    ``docs/how-to/document-vectors.md`` lists the differences. The arguments below are this class's own. Documents are
-    trained in one process, and their contexts are summed or averaged (``dm_concat=0``).
-
-    Parameters
-    ----------
-    {own_arguments}
-
-    Attributes
-    ----------
-    {results}
+    Behind gensim's arguments are those that `TFWord2Vec` has of its own, each by name, and it has all of its methods.
+    Documents are trained in one process, and their contexts are summed or averaged (``dm_concat=0``).
 
     Examples
     --------
@@ -100,4 +92,3 @@ class TFDoc2Vec(TFWord2Vec, Doc2Vec):
 
 
 TFDoc2Vec.__init__.__signature__ = _SIGNATURE  # type: ignore[attr-defined]
-TFDoc2Vec.__doc__ = with_tables(TFDoc2Vec.__doc__)

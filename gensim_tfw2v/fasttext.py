@@ -7,7 +7,7 @@ from typing import Any
 
 from gensim.models import FastText, Word2Vec, fasttext
 
-from gensim_tfw2v.model.arguments import all_arguments, signature_with_own, with_tables
+from gensim_tfw2v.model.arguments import all_arguments, signature_with_own
 from gensim_tfw2v.model.gensim_files import as_class
 from gensim_tfw2v.model.subwords import set_word_vectors
 from gensim_tfw2v.word2vec import TFWord2Vec
@@ -18,16 +18,8 @@ _SIGNATURE = signature_with_own(FastText)
 class TFFastText(TFWord2Vec, FastText):
     """Train, use and evaluate vectors of words and their n-grams as with `gensim.models.FastText`, faster.
 
-    Every argument, attribute and method of gensim's class has the same meaning; `train()` runs TensorFlow graphs. It
-    has all methods of `TFWord2Vec`, and its own arguments, which are these.
-
-    Parameters
-    ----------
-    {own_arguments}
-
-    Attributes
-    ----------
-    {results}
+    Every argument, attribute and method of gensim's class has the same meaning; `train()` runs TensorFlow graphs.
+    Behind gensim's arguments are those that `TFWord2Vec` has of its own, each by name, and it has all of its methods.
 
     Examples
     --------
@@ -64,4 +56,3 @@ def load_facebook_model(path: str | os.PathLike[str], encoding: str = "utf-8") -
 
 
 TFFastText.__init__.__signature__ = _SIGNATURE  # type: ignore[attr-defined]
-TFFastText.__doc__ = with_tables(TFFastText.__doc__)

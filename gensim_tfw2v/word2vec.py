@@ -12,7 +12,7 @@ from gensim.models import Word2Vec
 
 from gensim_tfw2v.files.models import save_whole
 from gensim_tfw2v.files.vectors import write_vectors
-from gensim_tfw2v.model.arguments import default_of, own_and_gensims, warn_of_deprecated, with_tables
+from gensim_tfw2v.model.arguments import core_count, default_of, own_and_gensims, warn_of_deprecated, with_tables
 from gensim_tfw2v.model.checks import check_constructor
 from gensim_tfw2v.model.corpus_reading import (
     CorpusReader,
@@ -151,7 +151,8 @@ class TFWord2Vec(Word2Vec):
         self.__dict__.update(own, **results_before_training())
         self._reader = CorpusReader()
         self._is_constructed = False  # until gensim's constructor, which may train, has ended
-        super().__init__(**gensims | {"vector_size": int(gensims["vector_size"])})
+        whole = {"vector_size": int(gensims["vector_size"]), "workers": core_count(gensims["workers"], own["cluster"])}
+        super().__init__(**gensims | whole)
         self._reader.forget_sentences()
         self._is_constructed = True
 
@@ -233,13 +234,17 @@ class TFWord2Vec(Word2Vec):
         resume: ResumeFrom = False,
         validation: Any = None,
         early_stopping: int | EarlyStopping | None = None,
+        device: str | None = None,
+        validation_metric: str | None = None,
+        distribution: str | None = None,
     ) -> tuple[int, int]:
         """Update the vectors from a corpus, as `gensim.models.Word2Vec.train` does and with its arguments.
 
         `word_count` and `queue_factor` are accepted and have no effect: gensim ignores the first, too, and one block
-        for each worker is read ahead. `logdir`, `cluster`, `freeze`, `validation` and `early_stopping` replace those
-        of the constructor, for this training. `weights` are those of the sentences in `corpus_iterable`.
-        `total_examples` and `total_words` count all sentences, also those held out.
+        for each worker is read ahead. `logdir`, `cluster`, `freeze`, `validation`, `early_stopping`, `device`,
+        `validation_metric` and `distribution` replace those of the constructor, for this training. `weights` are those
+        of the sentences in `corpus_iterable`. `total_examples` and `total_words` count all sentences, also those held
+        out.
 
         Parameters
         ----------

@@ -14,16 +14,18 @@ from measuring.checkout import import_tensorflow, use_checkout
 from measuring.emulated_threads import emulate_threads
 from measuring.jobs import Job, Outcome
 from measuring.memory import peak_rss_bytes
+from measuring.scores import without_left_out
 
 _SERVERS = 2
 
 
 def train_gensim(job: Job) -> Outcome:
     """Train gensim's class."""
-    from gensim.models import Word2Vec
+    from gensim.models import FastText, Word2Vec
 
     use_checkout()
-    return _train(job, Word2Vec(**job.gensim_arguments()), prepare=lambda: None)
+    cls = FastText if job.subwords else Word2Vec
+    return _train(job, cls(**job.gensim_arguments()), prepare=lambda: None)
 
 
 def train_on_cluster(job: Job) -> Outcome:
@@ -52,13 +54,14 @@ def loopback_bytes() -> int:
 def train_tfw2v(job: Job, cluster: Any = None) -> Outcome:
     """Train our class. The timed part includes importing TensorFlow."""
     use_checkout()
-    from gensim_tfw2v import TFWord2Vec
+    from gensim_tfw2v import TFFastText, TFWord2Vec
 
     if job.draws is not None:
         os.environ["TFW2V_DRAWS"] = job.draws
     if job.cores is not None:
         os.environ["TFW2V_CORES"] = str(job.cores)
-    model = TFWord2Vec(**job.gensim_arguments(), **job.own_arguments(), progress=False, cluster=cluster)
+    cls = TFFastText if job.subwords else TFWord2Vec
+    model = cls(**job.gensim_arguments(), **job.own_arguments(), progress=False, cluster=cluster)
     here = "LocalRounds" if job.reproducible else "LocalPlacement"
     placement = here if cluster is None else "DownpourPlacement"
     blocks, import_seconds = BlockTimes(), 0.0
@@ -85,7 +88,7 @@ def train_tfw2v(job: Job, cluster: Any = None) -> Outcome:
 def _train(job: Job, model: Any, prepare: Callable[[], None]) -> Outcome:
     corpus = corpus_of(job)
     began = time.perf_counter()
-    model.build_vocab(**corpus)
+    model.build_vocab(**corpus, trim_rule=without_left_out if job.left_out else None)
     build_vocab_seconds = time.perf_counter() - began
     scorer = _EpochScorer() if job.curve else None
     began = time.perf_counter()

@@ -58,6 +58,8 @@ class Job:
     emulated_threads: int | None = None  # of our class, emulated in one thread
     calls: int = 1  # of train(), each with as many epochs, through which the learning rate falls evenly
     graph: str | None = None  # file that `graphs.write_graph` wrote: vectors of its nodes are scored
+    subwords: bool = False  # the classes are gensim's FastText and our TFFastText
+    left_out: bool = False  # every other word of the sets of word pairs is not in the vocabulary
     own_rates: bool = False  # programs take their own `alpha` and `sample`; their other defaults are gensim's anyway
 
     @property
@@ -155,6 +157,9 @@ def add_training_arguments(parser: argparse.ArgumentParser, **several_epochs: An
     add("--input", choices=INPUTS, default="corpus_file", help="how the classes get the corpus (default corpus_file)")
     add("--no-scores", dest="scores", action="store_false", help="measure speed only")
     add_graph_argument(parser)
+    add("--subwords", action="store_true", help="train gensim's FastText, and TFFastText")
+    left_out = "leave every other word of the sets out of the vocabulary, and score pairs with these (needs --subwords)"
+    add("--left-out", action="store_true", help=left_out)
     add("--schedule", choices=SCHEDULES, help="how our learning rate falls (default: as gensim's does)")
     add_model_arguments(parser)
 

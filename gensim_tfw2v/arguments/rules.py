@@ -119,19 +119,30 @@ class Bytes(WholeNumber):
     least: float = 0
 
 
+_SECONDS = {
+    **dict.fromkeys(("s", "sec", "second", "seconds"), 1),
+    **dict.fromkeys(("min", "minute", "minutes"), 60),
+    **dict.fromkeys(("h", "hour", "hours"), 3600),
+}
+
+
 @dataclass(frozen=True)
 class Interval:
-    """Seconds as a number, or words as a text such as "5e6 words"."""
+    """Seconds as a number, a time as a text such as "10min", or words as a text such as "5e6 words"."""
 
     def plain(self, name: str, value: Any) -> Any:
-        """Return a number of seconds as a float, and a text of words as it is; raise ValueError for others."""
+        """Return a time in seconds as a float, and a text of words as it is; raise ValueError for others."""
+        is_words = isinstance(value, str) and value.rstrip().endswith("words")
         try:
-            amount = words_in(value) if isinstance(value, str) else float(value)
+            amount = words_in(value) if is_words else seconds_in(value) if isinstance(value, str) else float(value)
         except (TypeError, ValueError):
             amount = math.nan
         if not (math.isfinite(amount) and amount > 0):
-            raise ValueError(f'{name} must be a number of seconds above 0, or words such as "5e6 words", got {value!r}')
-        return value if isinstance(value, str) else amount
+            raise ValueError(
+                f'{name} must be a number of seconds above 0, a time such as "10min", "30s" or "2h", or words such as '
+                f'"5e6 words", got {value!r}'
+            )
+        return value if is_words else amount
 
 
 @dataclass(frozen=True)
@@ -151,6 +162,14 @@ class Words:
             wanted = 'a whole number of words above 0, such as 5e6 or "5e6 words"'
             raise ValueError(f"{name} must be {wanted}, got {value!r}")
         return count
+
+
+def seconds_in(text: str) -> float:
+    """Return the seconds that a text such as "10min" or "1.5 hours" names; raise ValueError for others."""
+    found = re.fullmatch(r"([\d.]+)\s*([a-z]+)", text.strip(), re.ASCII)
+    if found is None or found[2] not in _SECONDS:
+        raise ValueError(text)
+    return float(found[1]) * _SECONDS[found[2]]
 
 
 def words_in(text: str) -> float:

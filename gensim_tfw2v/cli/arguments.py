@@ -22,6 +22,7 @@ from gensim_tfw2v.arguments.rules import (
     Words,
 )
 from gensim_tfw2v.planning.units import binary_byte_count
+from gensim_tfw2v.runtime.cores import CoreCount
 from gensim_tfw2v.training.early_stopping import EarlyStopping, EarlyStoppingRule
 
 _Value = TypeVar("_Value")
@@ -71,6 +72,7 @@ def _number_or(of_text: Callable[[str], _Value], text: str) -> float | _Value:
         return of_text(text)
 
 
+cores = read_by(int, "is not a whole number of 1 or more, nor -1 for all usable cores", CoreCount().fits)
 positive_number = read_by(real_number(0), "is not a number above 0", bool)
 share = read_by(positive_number, "is not a number above 0 and at most 1", Share().fits)
 share_or_corpus: Callable[[str], float | Path] = read_by(
@@ -80,7 +82,7 @@ share_or_corpus: Callable[[str], float | Path] = read_by(
 )
 _interval = read_by(
     lambda text: Interval().plain("", _number_or(str, text)),
-    'is not a number of seconds, nor words such as "5e6 words"',
+    'is not a number of seconds, nor a time such as 10min, 30s or 2h, nor words such as "5e6 words"',
 )
 _words = read_by(partial(Words().plain, ""), 'is not a whole number of words above 0, such as "5e6"')
 
@@ -93,6 +95,7 @@ def _early_stopping(text: str) -> EarlyStopping:
 
 _READERS: dict[type, Callable[[str], Any]] = {
     Bytes: read_by(binary_byte_count),
+    CoreCount: cores,
     DeviceName: read_by(partial(DeviceName().plain, "the device")),
     EarlyStoppingRule: _early_stopping,
     Interval: _interval,

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Write the index, and print how many of the nearest words it finds."""
     from gensim_tfw2v.integrations.index_engines import check_engine
-    from gensim_tfw2v.integrations.neighbour_index import NeighbourIndex, recall, words_of
+    from gensim_tfw2v.integrations.neighbour_index import build_index, recall, words_of
 
     check_engine(arguments.engine)
     if arguments.output.resolve() == arguments.model.resolve():
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> None:
     for file in (arguments.output, words_of(arguments.output)):
         check_writable(file, arguments.force)
     vectors = vectors_at(arguments.model, arguments)
-    index = NeighbourIndex.of(vectors, arguments.engine)
+    index = build_index(vectors, arguments.engine)
     index.save(arguments.output)
     if not arguments.quiet:
         words = vectors.index_to_key[:: max(1, len(vectors) // _SAMPLE)][:_SAMPLE]

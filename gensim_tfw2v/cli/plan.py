@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gensim_tfw2v.cli.arguments import add_switch, add_value, positive_number, read_by, real_number, whole_number
 from gensim_tfw2v.cli.errors import CommandError, refusing
@@ -16,15 +14,9 @@ from gensim_tfw2v.planning.machines import DESIGNS
 from gensim_tfw2v.planning.profiles import CALIBRATED, MODES, Profile, profile_named, write_calibrated
 from gensim_tfw2v.planning.units import bits_a_second, byte_count, whole_count
 
-if TYPE_CHECKING:
-    from gensim_tfw2v.planning.choice import Choice
-    from gensim_tfw2v.planning.workload import Workload
-
 DESCRIPTION = """Say how much memory, network and time a training takes on one machine or on a cluster, what limits its
 speed, and which commands start it. Nothing is trained, except by --calibrate, which measures this machine for about
 two minutes."""
-_SETTINGS = ("mode", "vector_size", "window", "negative", "sample", "epochs", "min_count")  # of a Workload
-_MOST_VOCABULARY = 2**31 - 1  # ids are int32
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,30 +67,20 @@ def run(arguments: argparse.Namespace) -> None:
     profile = _profile(arguments)
     if not has_work:
         return
-    from gensim_tfw2v.planning.output import as_object, as_text
+    from gensim_tfw2v.planning.planned_training import planned
 
-    choice = _choice(arguments, profile)
-    is_part = arguments.corpus is None or arguments.words is not None
-    corpus = None if is_part else str(arguments.corpus)
-    print(json.dumps(as_object(choice, corpus), indent=2) if arguments.json else as_text(choice, corpus))
+    with refusing(ValueError):
+        found = planned(vars(arguments), profile)
+    print(json.dumps(found.as_dict(), indent=2) if arguments.json else found)
 
 
 def _check_sizes(arguments: argparse.Namespace) -> None:
-    words, vocabulary = arguments.words, arguments.vocabulary
+    from gensim_tfw2v.planning.planned_training import check_sizes
+
     if arguments.corpus is not None:
         check_corpus(arguments.corpus)
-        if vocabulary is not None:
-            raise CommandError(f"--vocabulary {vocabulary} does not go with --corpus, whose words are counted")
-        return
-    if vocabulary is None:
-        raise CommandError(f"--words {words} needs --vocabulary, or a --corpus whose words are counted")
-    if vocabulary > _MOST_VOCABULARY:
-        raise CommandError(f"--vocabulary {vocabulary} is above {_MOST_VOCABULARY}, the most words that a model has")
-    if vocabulary * arguments.min_count > words:
-        raise CommandError(
-            f"--vocabulary {vocabulary} is impossible: so many words that occur {arguments.min_count} times or more "
-            f"(--min-count) need a corpus of {vocabulary * arguments.min_count} words, and --words is {words}"
-        )
+    with refusing(ValueError):
+        check_sizes(vars(arguments), lambda name: f"--{name.replace('_', '-')}")
 
 
 def _profile(arguments: argparse.Namespace) -> Profile:
@@ -113,48 +95,3 @@ def _profile(arguments: argparse.Namespace) -> Profile:
         return profile
     with refusing(ValueError):
         return profile_named(arguments.profile)
-
-
-def _choice(arguments: argparse.Namespace, profile: Profile) -> Choice:
-    from gensim_tfw2v.planning.choice import Wish, choose_plan
-    from gensim_tfw2v.planning.machines import Machine
-    from gensim_tfw2v.runtime.cores import allowed_cores
-
-    machine = Machine(
-        cores=arguments.cores or allowed_cores(),
-        memory=arguments.memory or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        bits_a_second=None if arguments.one_machine else arguments.network,
-        price_an_hour=arguments.price_per_hour,
-    )
-    wish = Wish(
-        design=arguments.distribution,
-        workers=arguments.workers,
-        servers=arguments.ps,
-        batch_words=arguments.batch_words,
-        host_cores=machine.cores if arguments.one_machine else None,
-        most_seconds=arguments.hours * 3600,
-    )
-    return choose_plan(_workload(arguments), machine, profile, wish)
-
-
-def _workload(arguments: argparse.Namespace) -> Workload:
-    from gensim_tfw2v.planning.corpus_sample import estimate_corpus
-    from gensim_tfw2v.planning.frequencies import WordFrequencies
-    from gensim_tfw2v.planning.tasks import fits_cache
-    from gensim_tfw2v.planning.workload import Workload
-
-    settings = {name: getattr(arguments, name) for name in _SETTINGS}
-    if arguments.corpus is None:
-        words = arguments.words
-        frequencies = WordFrequencies.of_law(arguments.vocabulary, words, arguments.min_count)
-        return Workload(words=words, frequencies=frequencies, encoded=not fits_cache(words), **settings)
-    with refusing(ValueError):
-        found = estimate_corpus(arguments.corpus, arguments.min_count, arguments.words)
-    least, most = found.least_vocabulary, found.most_vocabulary
-    return Workload(
-        words=found.words,
-        frequencies=found.frequencies,
-        encoded=found.encoded or not fits_cache(found.words),
-        vocabulary_range=None if least == most else (least, most),
-        **settings,
-    )

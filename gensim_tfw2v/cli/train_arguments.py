@@ -32,7 +32,7 @@ from gensim_tfw2v.cli.inputs import check_corpus, open_corpus
 from gensim_tfw2v.cli.walks import add_walk_arguments
 from gensim_tfw2v.cluster.specification import is_in_environment, read_file
 from gensim_tfw2v.files.formats import FORMATS
-from gensim_tfw2v.model.arguments import rule_of
+from gensim_tfw2v.model.arguments import core_count, rule_of
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 from gensim_tfw2v.tensorboard.options import PROJECTOR_CHOICES, TensorBoardLog
 
@@ -80,7 +80,7 @@ _OF_GENSIM: dict[str, tuple[tuple[Any, ...], ...]] = {
         ("min_alpha", "X", 0.0001, "last learning rate"),
     ),
     "run": (
-        ("workers", "N", 3, "cores to use; with 1, or with --reproducible, two runs with one seed are equal"),
+        ("workers", "N", 3, "cores to use, -1 for all; with 1, or with --reproducible, runs with one seed are equal"),
         ("seed", "N", 1, "seed of random numbers"),
         ("batch_words", "N", 10_000, "raw words of a block; 10000 means a number chosen by the corpus"),
         ("compute_loss", None, False, "keep gensim's cumulative loss in the model", "no"),
@@ -128,6 +128,7 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
             reason = "does not go with --subwords" if arguments.subwords else "is for --subwords"
             raise CommandError(f"{_flag(name)} {reason}; leave it out")
     settings["logdir"] = _log_of(arguments)
+    settings["workers"] = core_count(arguments.workers, arguments.cluster)
     if arguments.cluster is not None and not is_in_environment(arguments.cluster):
         with refusing(OSError, ValueError, prefix=f"--cluster {arguments.cluster!r}: "):
             settings["cluster"] = read_file(Path(arguments.cluster))

@@ -17,6 +17,7 @@ from gensim_tfw2v.cli.arguments import (
     add_progress,
     add_switch,
     add_value,
+    cores,
     positive_number,
     share,
     share_or_corpus,
@@ -76,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add(name, metavar="FILE", action="append", help=f"{help_text} (default: gensim's)")
     add_value(parser, "--results", "FILE", Path, None, "file that keeps every training, to resume", "none")
     add_value(parser, "--seed", "N", whole_number(0), 1, "seed of everything random")
-    add_value(parser, "--workers", "N", count, 3, "cores to use")
+    add_value(parser, "--workers", "N", cores, 3, "cores to use, -1 for all")
     add_value(parser, "--cache-dir", "FOLDER", str, None, "folder for the encoded corpus", "the temporary folder")
     add_switch(parser, "--json", "print JSON instead of a table")
     add_progress(parser, "a line for each training", "no progress")

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from gensim_tfw2v.cli.arguments import add_switch, add_value, positive_number, whole_number
+from gensim_tfw2v.cli.arguments import add_switch, add_value, cores, positive_number, whole_number
 from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.cli.inputs import check_apart, check_corpus
 from gensim_tfw2v.files.models import check_writable
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", "-o", metavar="FILE", type=Path, required=True, help="text file to write")
     add_walk_arguments(parser)
     add_value(parser, "--seed", "N", whole_number(0), 1, "seed of random numbers")
-    add_value(parser, "--workers", "N", whole_number(1), None, "cores to use, with the same walks", "all")
+    add_value(parser, "--workers", "N", cores, None, "cores to use, with the same walks", "all")
     add_switch(parser, "--force", "overwrite an existing FILE", "refuse")
     add_switch(parser, "--quiet", "print no summary")
 

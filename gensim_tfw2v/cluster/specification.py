@@ -19,8 +19,8 @@ COORDINATOR = "chief"  # as TensorFlow calls the coordinator's job
 OF_TF_CONFIG, OF_SLURM = "env", "slurm"  # descriptions that are in the environment of this process
 IN_ENVIRONMENT = (OF_TF_CONFIG, OF_SLURM)
 _FORMS = (
-    "a dict or ClusterSpec of 'ps' and 'worker' addresses, a cluster resolver, a ParameterServerStrategy, "
-    "'env' or 'slurm'"
+    "a dict or ClusterSpec of 'ps' and 'worker' addresses, the path of a JSON file of these, a cluster resolver, a "
+    "ParameterServerStrategy, 'env' or 'slurm'"
 )
 
 
@@ -81,7 +81,7 @@ def read_environment(name: str = OF_TF_CONFIG) -> Addresses:
 
 def read_file(path: Path) -> Addresses:
     """Return the addresses in a JSON file: {"ps": [...], "worker": [...]}, or the form of TF_CONFIG."""
-    return _checked(_jobs_in(path.read_text(encoding="utf-8"), str(path)), str(path))
+    return _checked(_jobs_in_file(path), str(path))
 
 
 def _jobs_of(cluster: Any) -> Mapping[str, Any]:
@@ -92,6 +92,8 @@ def _jobs_of(cluster: Any) -> Mapping[str, Any]:
         if not (text := os.environ.get("TF_CONFIG")):
             raise ValueError("cluster is 'env', and the environment variable TF_CONFIG is not set")
         return _jobs_in(text, "TF_CONFIG")
+    if isinstance(cluster, str | os.PathLike):
+        return _jobs_in_file(Path(cluster))
     found = resolver_of(cluster) or cluster
     if hasattr(found, "cluster_spec"):
         found = found.cluster_spec()
@@ -100,6 +102,17 @@ def _jobs_of(cluster: Any) -> Mapping[str, Any]:
     if not isinstance(found, Mapping):
         raise TypeError(f"cluster must be {_FORMS}, got {cluster!r}")
     return {str(job): found[job] for job in found}
+
+
+def _jobs_in_file(path: Path) -> Mapping[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        names = " or ".join(map(repr, IN_ENVIRONMENT))
+        raise FileNotFoundError(
+            f"cluster: there is no file {str(path)!r}; give the path of a JSON file of addresses, or {names}"
+        ) from None
+    return _jobs_in(text, str(path))
 
 
 def _jobs_in(text: str, origin: str) -> Mapping[str, Any]:

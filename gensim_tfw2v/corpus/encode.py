@@ -153,7 +153,10 @@ def encode_split(
         words, _ = _read_corpus(corpus, keep, column=column)
         for name, share in ((HELD_OUT, held_out), (TRAINED, trained)):
             if parts[name].is_empty:
-                raise ValueError(f"a share of {share} of the {seen} sentences of corpus {os.fspath(corpus)!r} is none")
+                raise ValueError(
+                    f"a share of {share} of the {seen} sentences of corpus {os.fspath(corpus)!r} selects no sentence; "
+                    "give a larger share, or more sentences"
+                )
             parts[name].finish(words)
     return EncodedCorpus(folder / TRAINED), EncodedCorpus(folder / HELD_OUT)
 

@@ -155,7 +155,7 @@ def raw_vocabulary(corpus: EncodedCorpus, max_vocab_size: int | None) -> default
     """Return the word counts of an encoded corpus as gensim's ``raw_vocab``."""
     if max_vocab_size:
         raise ValueError(
-            f"max_vocab_size={max_vocab_size} cannot be had of an encoded corpus, whose words are counted already; "
+            f"max_vocab_size={max_vocab_size} cannot be applied to an encoded corpus, whose words are counted already; "
             "leave it out, or use max_final_vocab"
         )
     return defaultdict(int, corpus.counts())

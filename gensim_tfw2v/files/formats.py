@@ -14,6 +14,14 @@ from gensim_tfw2v.files.whole_files import written_files
 FORMATS = ("gensim", "keyed-vectors", "text", "binary")
 SUFFIX_FORMATS = {".txt": "text", ".vec": "text", ".bin": "binary", ".kv": "keyed-vectors"}
 INDEX_ENGINES = ("faiss", "usearch")  # libraries whose indexes of vectors are written and read
+# Suffixes of formats that no model is written in, and which command writes vectors in one.
+_OF_OTHERS: dict[str, str | None] = {
+    **dict.fromkeys((".safetensors", ".sql"), "tfw2v export"),
+    **{f".{engine}": "tfw2v index" for engine in INDEX_ENGINES},
+    **dict.fromkeys((".npz", ".npy", ".parquet", ".arrow", ".feather", ".csv", ".tsv", ".json", ".jsonl")),
+    **dict.fromkeys((".onnx", ".h5", ".hdf5", ".keras", ".tflite", ".pb", ".pt", ".pth", ".gguf")),
+    **dict.fromkeys((".xz", ".zst", ".zip", ".tar", ".tgz", ".7z")),
+}
 COMPRESSED = (".gz", ".bz2")
 # gensim writes large arrays to files beside MODEL: MODEL.ARRAY.npy, MODEL.wv.ARRAY.npy (npz if compressed).
 # Only its own array names match, because MODEL.labels.npy may belong to something else.
@@ -32,11 +40,33 @@ def reason_in(error: Exception) -> str:
 
 
 def format_of(path: Path) -> str:
-    """Return the format that a model file's suffix means; an unknown suffix means a whole gensim model."""
+    """Return the format that a model file's suffix means; an unknown suffix means a whole gensim model.
+
+    Raise ModelFileError if it means a format that is not written.
+    """
+    suffix = _suffix_of(path)
+    if suffix in _OF_OTHERS:
+        writer = _OF_OTHERS[suffix]
+        others = "" if writer is None else f"; `{writer}` writes it from one of these"
+        raise ModelFileError(
+            f"output {str(path)!r}: models are not written as {suffix}; choose .kv, .txt, .vec, .bin or, for a model "
+            f"that can be trained further, .model{others}"
+        )
+    return SUFFIX_FORMATS.get(suffix, "gensim")
+
+
+def is_misleading(path: Path, file_format: str) -> bool:
+    """Return whether a file's suffix means another format than the one that the file has."""
+    suffix = _suffix_of(path)
+    return suffix in _OF_OTHERS or SUFFIX_FORMATS.get(suffix, file_format) != file_format
+
+
+def _suffix_of(path: Path) -> str:
+    """Return the suffix of a name in small letters, before that of a compressed file."""
     name = path.name.lower()
     for suffix in COMPRESSED:
         name = name.removesuffix(suffix)
-    return SUFFIX_FORMATS.get(Path(name).suffix, "gensim")
+    return Path(name).suffix
 
 
 def side_files(path: Path) -> list[Path]:

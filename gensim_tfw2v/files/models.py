@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 import errno
 import inspect
+import logging
 import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gensim_tfw2v.files.formats import COMPRESSED, ModelFileError, reason_in, side_files, written_whole
+from gensim_tfw2v.files.formats import COMPRESSED, ModelFileError, is_misleading, reason_in, side_files, written_whole
 from gensim_tfw2v.files.whole_files import explain_missing
+
+logger = logging.getLogger(__name__)
 
 # Bytes that hold the first line of any text format with vectors of some thousand numbers.
 FIRST_LINES = 2**20
@@ -65,6 +68,12 @@ def save_whole(saveable: Any, fname_or_handle: Any, *args: Any, **kwargs: Any) -
         saveable.save(fname_or_handle, *args, **kwargs)
         return
     path = Path(fname_or_handle).expanduser()  # as gensim does
+    if is_misleading(path, "gensim" if hasattr(saveable, "wv") else "keyed-vectors"):
+        logger.warning(
+            "save() writes %s in gensim's own format, a pickle, whatever its suffix; export_vectors() writes .txt, "
+            ".vec, .bin and .kv files",
+            path,
+        )
     with written_whole(path) as unfinished:
         save_named(saveable, unfinished, os.fspath(fname_or_handle), *args, **kwargs)
 

@@ -112,7 +112,7 @@ OpenIndex = _FaissIndex | _UsearchIndex
 _ENGINES: dict[str, type[_FaissIndex] | type[_UsearchIndex]] = {"faiss": _FaissIndex, "usearch": _UsearchIndex}
 
 
-def build_index(engine: str, unit: Float32Array) -> OpenIndex:
+def index_of(engine: str, unit: Float32Array) -> OpenIndex:
     """Return a new index of vectors of length 1."""
     return _ENGINES[engine].build(unit)
 

@@ -6,6 +6,7 @@ An index is two files: FILE in the format of its engine, which that library open
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ import numpy as np
 from gensim_tfw2v.evaluation.unit_vectors import of_length_1
 from gensim_tfw2v.files.formats import INDEX_ENGINES, ModelFileError
 from gensim_tfw2v.files.whole_files import written_files
-from gensim_tfw2v.integrations.index_engines import OpenIndex, build_index, read_index
+from gensim_tfw2v.integrations.index_engines import OpenIndex, check_engine, index_of, read_index
+
+Word = str | int
 
 _FORMAT = "gensim-tfw2v index 1"
 _WORDS = ".words.json"
@@ -43,13 +46,13 @@ class NeighbourIndex:
     def of(cls, keyed_vectors: Any, engine: str) -> NeighbourIndex:
         """Return a new index of `gensim.models.KeyedVectors`."""
         unit = np.ascontiguousarray(keyed_vectors.get_normed_vectors(), np.float32)
-        return cls(engine, build_index(engine, unit), list(keyed_vectors.index_to_key))
+        return cls(engine, index_of(engine, unit), list(keyed_vectors.index_to_key))
 
     def most_similar(
-        self, positive: Sequence[Any], negative: Sequence[Any] = (), topn: int = 10
-    ) -> list[tuple[Any, float]]:
+        self, positive: Word | Sequence[Word], negative: Word | Sequence[Word] = (), topn: int = 10
+    ) -> list[tuple[Word, float]]:
         """Return the words nearest to a sum of words minus others, with cosine similarities, as gensim does."""
-        added, taken = ([self.key_to_index[word] for word in words] for words in (positive, negative))
+        added, taken = (self._numbers_of(words) for words in (positive, negative))
         query = np.zeros(self._index.shape[1], np.float32)
         for number in added:
             query += self._index.vector(number)
@@ -61,16 +64,24 @@ class NeighbourIndex:
         found = zip(numbers.tolist(), similarities.tolist(), strict=True)
         return [(self.index_to_key[number], value) for number, value in found if number not in asked][:topn]
 
-    def save(self, path: Path) -> None:
+    def _numbers_of(self, words: Word | Sequence[Word]) -> list[int]:
+        found = [words] if isinstance(words, str | int | np.integer) else words
+        if unknown := [word for word in found if word not in self.key_to_index]:
+            raise KeyError(f"Key '{unknown[0]}' not present in vocabulary")  # gensim's message
+        return [self.key_to_index[word] for word in found]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write both files; a failed write changes nothing."""
+        path = Path(path)
         content = {"format": _FORMAT, "engine": self.engine, "shape": self._index.shape, "words": self.index_to_key}
         with written_files(path, lambda main: [words_of(main)] if words_of(main).is_file() else []) as unfinished:
             self._index.write(unfinished)
             words_of(unfinished).write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
 
     @classmethod
-    def load(cls, path: Path) -> NeighbourIndex:
+    def load(cls, path: str | os.PathLike[str]) -> NeighbourIndex:
         """Return the index in the files at `path`; raise ModelFileError if there is none."""
+        path = Path(path)
         for file in (path, words_of(path)):
             if not file.is_file():
                 raise ModelFileError(f"index {str(path)!r}: {str(file)!r} is not there; an index is these two files")
@@ -88,6 +99,43 @@ class NeighbourIndex:
                 f"{len(words)} words of another index"
             )
         return cls(content["engine"], index, words)
+
+
+def build_index(keyed_vectors: Any, engine: str = INDEX_ENGINES[0]) -> NeighbourIndex:
+    """Return an index that finds the neighbours of words without comparing all words, as `tfw2v index` does.
+
+    Parameters
+    ----------
+    keyed_vectors : gensim.models.KeyedVectors
+        The vectors, for instance ``model.wv``.
+    engine : {"faiss", "usearch"}
+        The library that finds them, an extra of this package.
+
+    Returns
+    -------
+    NeighbourIndex
+        It has `most_similar`, `save` and `load`.
+
+    Raises
+    ------
+    ValueError
+        If there is no such engine, or if there are no vectors.
+    MissingPackageError
+        If the engine is not installed.
+
+    Examples
+    --------
+    >>> from gensim_tfw2v import Word2Vec, build_index
+    >>> model = Word2Vec([["cat", "dog", "cow"]] * 10, min_count=1)
+    >>> index = build_index(model.wv, "faiss")  # doctest: +SKIP
+    >>> index.most_similar("cat", topn=2)  # doctest: +SKIP
+    """
+    if engine not in INDEX_ENGINES:
+        raise ValueError(f"engine must be {' or '.join(map(repr, INDEX_ENGINES))}, got {engine!r}")
+    check_engine(engine)
+    if not len(keyed_vectors):
+        raise ValueError("keyed_vectors has no words, so that there is nothing to index; train or load vectors first")
+    return NeighbourIndex.of(keyed_vectors, engine)
 
 
 def words_of(path: Path) -> Path:

@@ -13,6 +13,7 @@ from gensim_tfw2v.arguments.rules import Number, Rule, WholeNumber
 from gensim_tfw2v.arguments.texts import docstring_entries, docstring_entry
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 from gensim_tfw2v.model.results import RESULTS
+from gensim_tfw2v.runtime.cores import ALL_CORES, CoreCount
 
 MOST_WINDOW = 2**31 - 1  # an int32
 MOST_SEED = 2**32 - 1  # the largest seed that NumPy takes
@@ -21,7 +22,7 @@ MOST_SEED = 2**32 - 1  # the largest seed that NumPy takes
 _GENSIM_RULES: dict[str, Rule] = {
     "vector_size": WholeNumber(1, converts=True),
     "window": WholeNumber(1, most=MOST_WINDOW, converts=True),
-    "workers": WholeNumber(1, converts=True),
+    "workers": CoreCount(converts=True),
     "negative": WholeNumber(0, converts=True),
     "alpha": Number(0, converts=True),
     "min_alpha": Number(0, converts=True),
@@ -66,6 +67,15 @@ def rule_of(name: str) -> Any:
 def own_defaults() -> dict[str, Any]:
     """Return the defaults of own arguments, which models that were saved without these arguments have."""
     return {argument.name: argument.default for argument in OWN_ARGUMENTS}
+
+
+def core_count(workers: Any, cluster: Any) -> int:
+    """Return `workers` as a number of cores: -1 stands for all.
+
+    On a cluster that is at least 2, also for a coordinator with one core: 1 would train one block at a time.
+    """
+    found: int = rule_of("workers").plain("workers", workers)
+    return max(2, found) if cluster is not None and workers == ALL_CORES else found
 
 
 def is_left_open(name: str, value: Any) -> bool:

@@ -30,6 +30,7 @@ from gensim_tfw2v.corpus.shards import EncodedCorpus, header_of, is_encoded, raw
 from gensim_tfw2v.corpus.sources import EncodedSource, FileSource, Source
 from gensim_tfw2v.corpus.table_file import check_table, is_table
 from gensim_tfw2v.corpus.text_file import is_compressed
+from gensim_tfw2v.runtime.cores import ALL_CORES
 from gensim_tfw2v.runtime.tensorflow import import_ahead, usable_cores
 from gensim_tfw2v.training.display import ScanBar, ScanLog, SentenceScanLog, counted_sentences, wants_bar
 
@@ -189,7 +190,7 @@ def _budget(model: Word2Vec) -> CacheBudget:
 
 
 def _processes(workers: int) -> int:
-    return max(1, min(workers, usable_cores()))
+    return usable_cores() if workers == ALL_CORES else max(1, min(workers, usable_cores()))
 
 
 def _scan_report(model: Word2Vec) -> ScanBar | ScanLog:

@@ -35,9 +35,9 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         '{"linear"}, optional',
         'How the learning rate falls from `alpha` to `min_alpha`. `"linear"`: evenly over all epochs, as gensim '
         "documents it",
-        "evenly for iterables and with Adagrad; with SGD for a `corpus_file` as in gensim's class, by 1/`workers` of "
-        "that within an epoch, with a drop between epochs ([picture](docs/how-it-works/learning-rate.md)). An "
-        "`end_alpha` given to `train()` is always reached",
+        "evenly for iterables and with Adagrad. With SGD and a `corpus_file` as in gensim's class: within an epoch by "
+        "1/`workers` of an even fall, and the rest between epochs ([picture](docs/how-it-works/learning-rate.md)). "
+        "Training always reaches an `end_alpha` given to `train()`",
         rule=Choice(SCHEDULES),
         flag=Flag(
             LEARNING_FLAGS,
@@ -100,9 +100,9 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "device",
         None,
         '{"cpu", "gpu", "gpu:1", ...}, optional',
-        "What trains: a device of this process, or with a cluster one of each worker "
-        '([GPUs](docs/how-to/gpu.md)). With `"gpu"`, or one of several as `"gpu:1"`, steps run on that GPU, and '
-        "vectors stay there if there is no cluster. It is not saved with the model",
+        "The device that trains: one of this process, or on a cluster one of each worker "
+        '([GPUs](docs/how-to/gpu.md)). `"gpu"` is the first GPU and `"gpu:1"` the second. Without a cluster, '
+        "vectors stay on it. Also an argument of `train()`. It is not saved with the model",
         "a GPU where there is one, no compiled operations, and much skip-gram to train; otherwise the CPU",
         rule=DeviceName(),
         flag=Flag(LEARNING_FLAGS, "NAME", "where to train: cpu, gpu, or one of several such as gpu:1"),
@@ -214,12 +214,13 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "checkpoint_every",
         600.0,
         "float or str",
-        'Time between two checkpoints: seconds, or words as in `"5e6 words"`',
+        'Time between two checkpoints: seconds, a time such as `"10min"`, `"30s"` or `"2h"`, or words as in '
+        '`"5e6 words"`',
         rule=Interval(),
         flag=Flag(
             CHECKPOINT_FLAGS,
             "INTERVAL",
-            'seconds, or words as "5e6 words", between two checkpoints',
+            'seconds, a time as 10min, 30s or 2h, or words as "5e6 words", between two checkpoints',
             default="10 minutes",
         ),
     ),
@@ -246,9 +247,9 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         None,
         "optional",
         'Parameter servers and workers to train on: a dict or ``tf.train.ClusterSpec`` of "ps" and "worker" '
-        'addresses, a cluster resolver, a ``ParameterServerStrategy``, ``"env"`` for the environment variable '
-        'TF_CONFIG, ``"slurm"`` for the tasks of this Slurm job, or what `local_cluster()` or `ray_cluster()` yields. '
-        "Also an argument of `train()`. It is not saved with the model. "
+        'addresses, the path of a JSON file of these, a cluster resolver, a ``ParameterServerStrategy``, ``"env"`` for '
+        'the environment variable TF_CONFIG, ``"slurm"`` for the tasks of this Slurm job, or what `local_cluster()` or '
+        "`ray_cluster()` yields. Also an argument of `train()`. It is not saved with the model. "
         "See [how to deploy](docs/how-to/deploy.md)",
         "train in this process",
         flag=Flag(
@@ -264,7 +265,8 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "distribution",
         DEFAULT_DESIGN,
         "str",
-        f"[How](docs/how-to/choose-a-distribution.md) the tasks of a cluster train together. {designs_described()}",
+        f"[How](docs/how-to/choose-a-distribution.md) the tasks of a cluster train together. {designs_described()}. "
+        "Also an argument of `train()`",
         rule=Choice(DESIGNS, or_none=False),
         flag=Flag(CLUSTER_FLAGS, None, "how the tasks of the cluster train together"),
         is_fixed_in_training=True,

@@ -12,7 +12,7 @@ from gensim.models import Word2Vec
 
 from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
 from gensim_tfw2v.cluster.errors import ClusterError
-from gensim_tfw2v.model.arguments import is_left_open, plain_arguments, rule_of
+from gensim_tfw2v.model.arguments import core_count, is_left_open, plain_arguments, rule_of
 from gensim_tfw2v.model.checkpoint_content import (
     check_same,
     check_words,
@@ -138,6 +138,8 @@ def resumed_model(
     checkpoint = Checkpoint(checkpoint_dir)
     state = state_in(checkpoint)
     settings = {"checkpoint_dir": checkpoint.path.parent, **plain_arguments(changes)}
+    if "workers" in changes:
+        settings["workers"] = core_count(changes["workers"], changes.get("cluster"))
     model: Any = model_in(cls, checkpoint, {**changes, **settings})
     model.alpha, model.min_alpha = state.choices.alpha, state.choices.min_alpha
     model.min_alpha_yet_reached = model.alpha  # gensim would warn of rates that rise again

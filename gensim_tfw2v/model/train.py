@@ -33,12 +33,14 @@ from gensim_tfw2v.tensorboard.options import log_options
 from gensim_tfw2v.training.display import shown_while, wants_bar
 from gensim_tfw2v.training.progress import EpochCounts
 
+_FOR_ONE_TRAINING = ("device", "validation_metric", "distribution")
+
 
 def train(model: Word2Vec, arguments: TrainArguments) -> tuple[int, int]:
     """Train a model; return the number of trained words and of raw words, over all epochs."""
-    arguments = _completed(model, arguments)
-    callbacks = list(arguments.callbacks)
-    with _settings_kept_if_it_fails(model), ExitStack() as cleanup:
+    with _set_for_this_training(model, arguments), _settings_kept_if_it_fails(model), ExitStack() as cleanup:
+        arguments = _completed(model, arguments)
+        callbacks = list(arguments.callbacks)
         model.alpha = arguments.start_alpha or model.alpha
         model.min_alpha = arguments.end_alpha or model.min_alpha
         model.epochs = arguments.epochs  # gensim's own check needs a number
@@ -138,6 +140,18 @@ def _end(
     for callback in callbacks:
         callback.on_train_end(model)
     return trained_words, raw_words
+
+
+@contextmanager
+def _set_for_this_training(model: Word2Vec, arguments: TrainArguments) -> Iterator[None]:
+    """Give the model the settings that `train()` was given, and its own ones back at the end."""
+    given = {name: value for name in _FOR_ONE_TRAINING if (value := getattr(arguments, name)) is not None}
+    before = {name: getattr(model, name) for name in given}
+    vars(model).update(given)
+    try:
+        yield
+    finally:
+        vars(model).update(before)
 
 
 @contextmanager

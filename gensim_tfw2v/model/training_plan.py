@@ -59,6 +59,9 @@ class TrainArguments:
     resume: ResumeFrom = False
     validation: Any = None
     early_stopping: Any = None
+    device: str | None = None
+    validation_metric: str | None = None
+    distribution: str | None = None
 
     @classmethod
     def of_call(cls, variables: Mapping[str, Any]) -> TrainArguments:

@@ -30,7 +30,8 @@ VALIDATION_ARGUMENTS: tuple[Argument, ...] = (
         LOSS,
         '{"loss", "hits@10", "ndcg@10"}',
         "What decides which epoch is the best. The other two also measure, for items, how often the last item of a "
-        "validation session is among the ten that the model expects ([definition](docs/how-to/stop.md#items))",
+        "validation session is among the ten that the model expects ([definition](docs/how-to/stop.md#items)). Also an "
+        "argument of `train()`",
         rule=Choice(METRICS, or_none=False),
         flag=Flag(LEARNING_FLAGS, None, "what decides which epoch is the best"),
         is_fixed_in_training=True,

@@ -128,10 +128,10 @@ DESIGN_ARGUMENTS: tuple[Argument, ...] = (
         "blocks_per_call",
         None,
         "int, optional",
-        "Blocks that a worker trains for one message of this process. More of them need less of its time, and a lost "
-        "worker costs up to as many",
-        "1; up to four million words for each core of an [encoded corpus](docs/how-to/corpora.md#encode-it-once) of "
-        "very many blocks",
+        "Blocks that a worker trains for each message of this process. More blocks a message save this process's time, "
+        "but a lost worker costs up to that many blocks",
+        "1; with an [encoded corpus](docs/how-to/corpora.md#encode-it-once) of very many blocks, up to four million "
+        "words for each core",
         rule=WholeNumber(1, is_int=True, or_none=True),
         flag=Flag(
             CLUSTER_FLAGS,

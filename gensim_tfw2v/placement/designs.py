@@ -135,7 +135,8 @@ def register_design(
     """Add a design, which `distribution` then names, and return a function that removes it again.
 
     The class, its checks and the command line read the registered designs whenever they need them. The graphs of a
-    design may call functions on tasks, which `register_functions` registers there.
+    design may call functions on tasks, which `register_task_functions` registers there. What `choose` gets and returns
+    (`gensim_tfw2v.placement`) may change in any version.
 
     Parameters
     ----------
@@ -165,6 +166,25 @@ def register_design(
     ------
     ValueError
         If there is a design of this name, or no such argument.
+
+    Examples
+    --------
+    A design that trains as the default one does, in blocks of 20,000 words:
+
+    >>> from dataclasses import replace
+    >>> from gensim_tfw2v import TFWord2Vec, register_design
+    >>> from gensim_tfw2v.placement.designs import DESIGNS
+    >>> default = DESIGNS["downpour"]
+    >>> def in_small_blocks(request):
+    ...     return replace(request, size=replace(request.size, batch_words=20_000))
+    >>> remove = register_design(
+    ...     "small blocks",
+    ...     choose=lambda request: default.choose(in_small_blocks(request)),
+    ...     choose_local=lambda request: default.choose_local(in_small_blocks(request)),
+    ...     help="every worker trains blocks of 20,000 words",
+    ... )
+    >>> model = TFWord2Vec([["cat", "dog", "cow"]] * 10, min_count=1, distribution="small blocks")
+    >>> remove()
     """
     if name in _designs:
         raise ValueError(f"there is a design {name!r} already; choose another name")

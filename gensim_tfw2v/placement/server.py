@@ -147,7 +147,7 @@ def _check_gpu(number: int | None) -> None:
     if number is not None and not any(one.kind == GPU for one in devices()):
         raise ClusterError(
             f"TensorFlow finds no GPU {number} here: nvidia-smi lists those there are, and pip install "
-            "'gensim-tfw2v[gpu]' adds what TensorFlow needs"
+            "'.[gpu]' in a clone adds what TensorFlow needs"
         )
 
 

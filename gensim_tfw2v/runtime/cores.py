@@ -3,12 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any
 
+from gensim_tfw2v.arguments.rules import WholeNumber
 from gensim_tfw2v.runtime.tensorflow import usable_cores
 
 _UNLIMITED = "max"
 _CPU = "cpu"  # the controller's name
+ALL_CORES = -1  # as scikit-learn's `n_jobs`
+
+
+@dataclass(frozen=True)
+class CoreCount(WholeNumber):
+    """A number of cores, or -1 for all that this process may use."""
+
+    least: float = 1
+
+    def wanted(self) -> str:
+        """Return the description of valid values for the error."""
+        return f"{super().wanted()}, or {ALL_CORES} for all usable cores"
+
+    def fits(self, number: Any) -> bool:
+        """Return whether a number is right."""
+        return number == ALL_CORES or super().fits(number)
+
+    def plain(self, name: str, value: Any) -> Any:
+        """Return a number of cores as an int; raise ValueError or TypeError that names it if it is wrong."""
+        found = super().plain(name, value)
+        return allowed_cores() if found == ALL_CORES else found
 
 
 def allowed_cores(system: Path = Path("/")) -> int:

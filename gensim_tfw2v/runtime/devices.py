@@ -61,7 +61,10 @@ def find_device(name: str) -> Device:
             return one
     hint = ""
     if kind == GPU and not any(one.kind == GPU for one in found):
-        hint = "; a GPU of NVIDIA needs its driver and CUDA, which pip install 'gensim-tfw2v[gpu]' adds"
+        hint = (
+            "; a GPU of NVIDIA needs its driver, and CUDA, which the extra gensim-tfw2v[gpu] adds: pip install "
+            "'.[gpu]' in a clone"
+        )
     raise ValueError(f"device={name!r} is not there; choose one of {', '.join(repr(one.name) for one in found)}{hint}")
 
 

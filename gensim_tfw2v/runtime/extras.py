@@ -8,6 +8,6 @@ class MissingPackageError(ImportError):
 
     def __init__(self, feature: str, package: str, extra: str) -> None:
         super().__init__(
-            f"{feature} needs the package {package}, which is not installed: pip install {package}, or install "
-            f"gensim-tfw2v[{extra}]"
+            f"{feature} needs the package {package}, which is not installed: pip install {package}, or the "
+            f"extra gensim-tfw2v[{extra}] from a clone"
         )

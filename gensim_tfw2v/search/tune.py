@@ -100,7 +100,7 @@ def tune(
     seed : int, optional
         Decides which sentences are held out and which candidates are tried; also the models' seed.
     workers : int, optional
-        Cores of a training. With 1, two searches give the same result.
+        Cores of a training, -1 for all. With 1, two searches give the same result.
     cache_dir : str, optional
         Folder for the encoded corpora, which are removed at the end.
     progress : bool, optional

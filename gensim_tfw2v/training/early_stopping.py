@@ -20,14 +20,17 @@ def to_lower(metric: str, values: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True)
 class EarlyStopping:
-    """Ends training when the validation loss no longer falls; the model then has the vectors of the best epoch.
+    """Ends training when validation no longer improves; the model then has the vectors of the best epoch.
+
+    `validation_metric` names what is compared: the loss, which is better when lower, or ``"hits@10"`` or
+    ``"ndcg@10"``, which are better when higher.
 
     Parameters
     ----------
     patience : int
         Number of epochs without improvement after which training ends.
     min_delta : float
-        Smallest fall of the loss that counts as an improvement.
+        Smallest change of the metric that counts as an improvement.
     """
 
     patience: int = 1

@@ -17,6 +17,7 @@ from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.tokenizer import Part
 from gensim_tfw2v.native.functions import call
 from gensim_tfw2v.native.random_numbers import RandomNumbers
+from gensim_tfw2v.runtime.cores import CoreCount
 from gensim_tfw2v.runtime.tensorflow import usable_cores
 from gensim_tfw2v.walks.edges import edges_of
 from gensim_tfw2v.walks.graph import Graph
@@ -29,7 +30,7 @@ _RULES = {
     "p": PositiveNumber(),
     "q": PositiveNumber(),
     "seed": WholeNumber(0, is_int=True),
-    "workers": WholeNumber(1, is_int=True, or_none=True),
+    "workers": CoreCount(is_int=True, or_none=True),
 }
 _WALKS, _ORDER = 0x77616C6B, 0x6F726472  # purposes of random numbers
 
@@ -63,7 +64,7 @@ class RandomWalks(SentenceParts):
     seed : int, optional
         Seed of random numbers.
     workers : int, optional
-        Threads that draw walks; by default one for each usable core.
+        Threads that draw walks; by default, and with -1, one for each usable core.
 
     Attributes
     ----------

@@ -55,6 +55,28 @@ def test_train_writes_keyed_vectors(corpus: Path, tmp_path: Path) -> None:
     assert type(KeyedVectors.load(str(tmp_path / "m.kv"))) is KeyedVectors
 
 
+@pytest.mark.parametrize(
+    ("name", "writer"),
+    [
+        ("m.safetensors", "tfw2v export"),
+        ("m.ONNX", None),
+        ("m.npz", None),
+        ("m.parquet.gz", None),
+        ("m.txt.xz", None),
+        ("m.faiss", "tfw2v index"),
+    ],
+)
+def test_a_suffix_of_a_format_that_is_not_written_is_an_error_before_training(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, writer: str | None
+) -> None:
+    assert train(corpus, tmp_path / name) == 2
+    message = error_of(capsys)
+    assert name in message and Path(name.lower().removesuffix(".gz")).suffix in message and ".kv" in message
+    assert writer is None or writer in message
+    assert not (tmp_path / name).exists()
+    assert train(corpus, tmp_path / name, "--format", "text") == 0
+
+
 def test_a_file_a_compressed_file_and_a_folder_give_the_same_vocabulary(corpus: Path, tmp_path: Path) -> None:
     text = corpus.read_bytes()
     (tmp_path / "corpus.gz").write_bytes(gzip.compress(text))

@@ -66,5 +66,7 @@ def test_the_seed_decides_which_sentences_are_held_out(tmp_path: Path) -> None:
 
 
 def test_a_share_without_a_sentence_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"a share of 1e-06 of the 400 sentences of corpus .*corpus\.txt' is none"):
+    with pytest.raises(
+        ValueError, match=r"a share of 1e-06 of the 400 sentences of corpus .*corpus\.txt' selects no sentence"
+    ):
         split(tmp_path / "split", held_out=1e-6)

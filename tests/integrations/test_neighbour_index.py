@@ -11,7 +11,7 @@ import pytest
 from gensim.models import KeyedVectors
 from gensim.test.utils import datapath
 
-from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v import TFWord2Vec, build_index
 from gensim_tfw2v.files.formats import INDEX_ENGINES, ModelFileError
 from gensim_tfw2v.integrations.index_engines import check_engine
 from gensim_tfw2v.integrations.neighbour_index import NeighbourIndex, recall, words_of
@@ -87,6 +87,28 @@ def test_nearly_all_of_the_nearest_words_are_found(engine: str, tmp_path: Path) 
             shares.append(len(expected & {neighbour for neighbour, _ in index.most_similar([word])}) / 10)
         assert np.mean(shares) >= 0.95
         assert recall(index, vectors, words) == pytest.approx(float(np.mean(shares)), abs=0.01)
+
+
+@pytest.mark.parametrize("engine", INDEX_ENGINES)
+def test_an_index_is_built_and_asked_as_gensims_vectors_are(engine: str, tmp_path: Path) -> None:
+    need(engine)
+    vectors = random_vectors(60)
+    build_index(vectors, engine).save(str(tmp_path / "index"))
+    index = NeighbourIndex.load(str(tmp_path / "index"))
+    assert [word for word, _ in index.most_similar("w3", topn=5)] == [
+        word for word, _ in vectors.most_similar("w3", topn=5)
+    ]
+    for asked in (vectors, index):
+        with pytest.raises(KeyError, match="'w99' not present in vocabulary"):
+            asked.most_similar("w99")
+
+
+def test_no_index_is_built_of_no_vectors_nor_by_an_unknown_engine() -> None:
+    with pytest.raises(ValueError, match="engine must be 'faiss' or 'usearch', got 'annoy'"):
+        build_index(random_vectors(3), "annoy")
+    need("faiss")
+    with pytest.raises(ValueError, match="keyed_vectors has no words"):
+        build_index(KeyedVectors(4), "faiss")
 
 
 @pytest.mark.parametrize(("engine", "package"), [("faiss", "faiss-cpu"), ("usearch", "usearch")])

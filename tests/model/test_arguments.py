@@ -39,6 +39,18 @@ def test_the_page_of_arguments_has_the_tables_rows() -> None:
     assert table_in_markdown(OWN_ARGUMENTS) in page.read_text(encoding="utf8")
 
 
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [("10min", 600.0), ("30s", 30.0), ("1.5 hours", 5400.0), (90, 90.0), ("5e6 words", "5e6 words")],
+)
+def test_the_time_between_checkpoints_may_have_a_unit(given: float | str, kept: float | str, tmp_path: Path) -> None:
+    sentences = [["a", "b"]] * 5
+    model = TFWord2Vec(sentences, min_count=1, vector_size=4, checkpoint_dir=tmp_path, checkpoint_every=given)
+    assert model.checkpoint_every == kept
+    flag = ["train", "corpus", "--output", "model", "--checkpoint-every", str(given)]
+    assert build_parser().parse_args(flag).checkpoint_every == kept
+
+
 @pytest.mark.parametrize("argument", OWN_ARGUMENTS, ids=lambda argument: argument.name)
 def test_the_docstring_describes_every_own_argument(argument: Argument) -> None:
     described = " ".join((TFWord2Vec.__doc__ or "").split())

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.metadata
+import pickle
 import shutil
 import subprocess
 import sys
 from importlib.resources import files
 from pathlib import Path
 
+import gensim
 import pytest
 
 import gensim_tfw2v
@@ -51,13 +53,17 @@ def test_every_public_name_is_there_and_no_other() -> None:
         "ClusterError",
         "DivergenceError",
         "EarlyStopping",
+        "NeighbourIndex",
         "RandomWalks",
+        "SearchResult",
         "TFDoc2Vec",
         "TFFastText",
         "TFWord2Vec",
         "TensorBoardLog",
+        "Word2Vec",
         "Word2VecVectorizer",
         "__version__",
+        "build_index",
         "encode_corpus",
         "export_pretrained",
         "export_projector",
@@ -66,13 +72,30 @@ def test_every_public_name_is_there_and_no_other() -> None:
         "load_vectors_safely",
         "local_cluster",
         "merge_vectors",
+        "plan",
         "ray_cluster",
+        "register_design",
         "register_task_functions",
+        "score_vectors",
         "tune",
     ]
     for name in gensim_tfw2v.__all__:
         assert getattr(gensim_tfw2v, name)
     assert dir(gensim_tfw2v) == sorted(gensim_tfw2v.__all__)
+
+
+def test_word2vec_is_another_name_of_the_class(tmp_path: Path) -> None:
+    assert gensim_tfw2v.Word2Vec is gensim_tfw2v.TFWord2Vec
+    model = gensim_tfw2v.Word2Vec([["a", "b"]] * 5, min_count=1, vector_size=4)
+    model.save(str(tmp_path / "model"))
+    assert type(pickle.loads(pickle.dumps(model))) is gensim_tfw2v.TFWord2Vec
+    assert type(gensim_tfw2v.Word2Vec.load(str(tmp_path / "model"))) is gensim_tfw2v.TFWord2Vec
+    assert type(gensim.models.Word2Vec.load(str(tmp_path / "model"))) is gensim.models.Word2Vec
+
+
+def test_planning_from_python_imports_neither_gensim_nor_tensorflow() -> None:
+    code = "from gensim_tfw2v import plan; plan(words=1e6, vocabulary=1e3, profile='amx')"
+    assert not {"gensim", "tensorflow"} & modules_after(code)
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:

@@ -237,3 +237,15 @@ def test_a_model_of_an_earlier_version_loads_with_the_defaults(tfword2vec_class:
     loaded = tfword2vec_class.load("model")
     assert {name: getattr(loaded, name) for name in defaults} == defaults
     train_on(loaded)
+
+
+@pytest.mark.parametrize(
+    ("name", "warns"), [("m.txt", True), ("m.kv", True), ("m.safetensors", True), ("m.model", False)]
+)
+def test_a_save_under_another_formats_suffix_warns_and_can_be_opened(
+    name: str, warns: bool, tfword2vec_class: type[Any], scratch: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = tfword2vec_class(SENTENCES, **ARGUMENTS)
+    model.save(name)
+    assert (f"save() writes {name} in gensim's own format" in caplog.text) == warns
+    assert_equal_models(model, Word2Vec.load(name))
