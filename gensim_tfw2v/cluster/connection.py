@@ -10,7 +10,7 @@ import logging
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.cutting import can_cut, cut_hanging
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.exposure import check_allowed
-from gensim_tfw2v.cluster.health import answers, await_answers, hangs, wait_while_answering
+from gensim_tfw2v.cluster.health import answers, await_answers, hangs, silent_of, wait_while_answering
 from gensim_tfw2v.cluster.specification import JOBS, VACANT, Addresses, addresses_of, named_tasks
 from gensim_tfw2v.cluster.strategy import addresses_in, connect_to, current_definition, strategy_for
 from gensim_tfw2v.cluster.task import DESCRIBE, checked_cores, description_in
@@ -45,7 +45,8 @@ class Connection:
     """A cluster that this process coordinates.
 
     Workers may join it and leave it while trainings run. A worker's number in `addresses` then is `VACANT` until a task
-    has it, and the addresses differ from those that were `asked` for.
+    has it, and the addresses differ from those that were `asked` for. Workers at `late` addresses did not answer when
+    the connection was made: the other workers cannot call them.
     """
 
     number: int  # different for each connection of this process
@@ -54,6 +55,7 @@ class Connection:
     definition: Any = None  # TensorFlow's, of all tasks
     asked: Addresses = field(default_factory=dict)
     allow_network: bool = False
+    late: Collection[str] = ()
     worker_locks: WorkerLocks = field(default_factory=WorkerLocks)
     attendance: LeavingWorkers = field(default_factory=LeavingWorkers)
     trainings: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)  # placements that are not closed yet
@@ -81,12 +83,12 @@ class Connection:
         return sum(there) / self.workers
 
     def cores(self, most: int | None = None) -> list[int]:
-        """Return how many cores of each worker train a block, if at most `most` may; 1 where that is not known.
+        """Return how many cores of each worker train a block, if at most `most` may.
 
-        A vacant worker counts as the one with the fewest cores.
+        A worker that is vacant, or that has not been connected yet, counts as the one with the fewest cores.
         """
-        described = {worker: self.described_cores.get(worker, 1) for worker in self.tasks("worker")}
-        least = min(described.values())
+        described = {name: self.described_cores[name] for name in self.tasks("worker") if name in self.described_cores}
+        least = min(described.values(), default=1)
         known = [described.get(f"worker {worker}", least) for worker in range(self.workers)]
         return known if most is None else [min(most, cores) for cores in known]
 
@@ -115,10 +117,15 @@ class Connection:
             raise ClusterError(f"{name} does not answer: {brief(error)}") from error
         return description_in(answer, name)
 
-    def describe_all(self, *jobs: str) -> dict[str, dict[str, Any]]:
-        """Return the descriptions of the tasks of some jobs, or of all tasks, by "job number"."""
-        chosen = jobs or JOBS
-        return {f"{job} {task}": self.describe(job, task) for job in chosen for task in range(len(self.addresses[job]))}
+    def describe_all(self, *jobs: str, absent: Collection[str] = ()) -> dict[str, dict[str, Any]]:
+        """Return the descriptions of the tasks of some jobs, or of all tasks, by "job number".
+
+        Tasks at `absent` addresses are left out.
+        """
+        tasks = [(job, task) for job in jobs or JOBS for task in range(len(self.addresses[job]))]
+        return {
+            f"{job} {task}": self.describe(job, task) for job, task in tasks if self.addresses[job][task] not in absent
+        }
 
     def describe_answering_workers(self) -> dict[str, dict[str, Any]]:
         """Return the description of every worker that answers, by "job number"."""
@@ -134,8 +141,8 @@ class Connection:
         return named_tasks(self.addresses, jobs)
 
     def tensorflow_names(self, job: str) -> dict[str, str]:
-        """Return TensorFlow's names of the tasks of a job by "job number"."""
-        return {name: task_name(*name.split()) for name in self.tasks(job)}
+        """Return TensorFlow's names of the tasks of a job that have been connected, by "job number"."""
+        return {name: task_name(*name.split()) for name in self.tasks(job) if name in self.described_cores}
 
     def revive_servers(self) -> dict[str, dict[str, Any]]:
         """Connect restarted servers again, and return every server's description; all servers must answer."""
@@ -240,6 +247,9 @@ def connect(
 ) -> Connection:
     """Return the connection to a cluster; the same one as long as the cluster stays the same.
 
+    Workers that do not answer are connected later, when a training finds that they answer. All servers must answer, and
+    at least one worker.
+
     A process has one connection at a time. Connecting to another cluster ends the earlier connection, or raises
     ClusterError while that is in use. Unless `any_version`, ClusterError is also raised if tasks run other versions
     than this process; unless `allow_network`, if a task is on a network. Unless `with_joined`, a connection that
@@ -252,19 +262,17 @@ def connect(
         is_joined = _current is not None and _current.known_addresses() != addresses
         if _current is None or _current.asked != addresses or (is_joined and not with_joined):
             load_tensorflow()  # takes seconds: tasks are checked after it
-            await_answers(named_tasks(addresses, JOBS), _START_SECONDS)
+            absent = _absent_workers(addresses)
             with contextlib.nullcontext() if _current is None else _current.without_calls():
                 _current = None  # the earlier connection has ended, even if the new one fails
                 gc.collect()  # else TensorFlow has the tasks delete graphs that only this process has, and logs errors
-                strategy = _connected(cluster, addresses)
+                strategy, definition = _connected(cluster, addresses, absent)
                 known = {job: list(tasks) for job, tasks in addresses.items()}
-                found = Connection(
-                    next(_numbers), known, strategy, current_definition(), asked=addresses, allow_network=allow_network
-                )
-            logger.info("connected to %i parameter servers and %i workers", found.servers, found.workers)
+                found = Connection(next(_numbers), known, strategy, definition, addresses, allow_network, absent)
+            logger.info("connected to %i parameter servers and %i workers", found.servers, found.workers - len(absent))
             try:
                 if not any_version:
-                    found.keep(found.describe_all())
+                    found.keep(found.describe_all(absent=absent))
             except ClusterError:
                 found.leave()
                 raise
@@ -276,20 +284,36 @@ def connect(
         return _current
 
 
-def _connected(cluster: Any, addresses: Addresses) -> Any:
-    """Return TensorFlow's strategy for a cluster; raise ClusterError if a task stops at that moment."""
+def _absent_workers(addresses: Addresses) -> list[str]:
+    """Wait for all tasks, and return the addresses of workers that do not answer in time; one must, and all servers."""
+    workers = named_tasks(addresses, ["worker"])
+    try:
+        await_answers(named_tasks(addresses, JOBS), _START_SECONDS)
+    except ClusterError:
+        absent = {name: address for name, address in workers.items() if not answers(address)}
+        if len(absent) == len(workers) or silent_of(named_tasks(addresses, ["ps"])):
+            raise
+        if absent:
+            names = ", ".join(f"{name} at {address}" for name, address in absent.items())
+            logger.warning("no answer within %.0f s from %s; the other workers begin", _START_SECONDS, names)
+        return list(absent.values())
+    return []
+
+
+def _connected(cluster: Any, addresses: Addresses, absent: Collection[str]) -> tuple[Any, Any]:
+    """Return the strategy and the definition of `strategy_for`; raise ClusterError if a task stops at that moment."""
     global _attempt
     if not _attempting.acquire(timeout=_ANSWER_SECONDS):  # TensorFlow cannot connect twice at a time
         raise ClusterError(
             f"TensorFlow still connects to {_attempt}, but one stopped meanwhile; resume that task, or end it and "
             "start it again"
         )
-    tasks = named_tasks(addresses, JOBS)
+    tasks = {name: address for name, address in named_tasks(addresses, JOBS).items() if address not in absent}
     _attempt = ", ".join(f"{name} at {address}" for name, address in tasks.items())
 
-    def attempt() -> Any:
+    def attempt() -> tuple[Any, Any]:
         try:
-            return strategy_for(cluster, addresses)
+            return strategy_for(cluster, addresses, absent)
         finally:
             _attempting.release()
 

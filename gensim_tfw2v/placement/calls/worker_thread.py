@@ -250,11 +250,11 @@ class WorkerThread:
         """Return whether the worker can be used again after an error."""
         with self._lock:
             attempts, self._attempts = self._attempts, []
-        if remote_functions.is_missing_function(error):
-            error = ClusterError(f"{self.name} was not started by `tfw2v server`")
-        elif has_forgotten_model(error):
+        if remote_functions.is_missing_function(error):  # another program is where a worker was
+            return self._hand_back(attempts) and self._await_return("it was not started by `tfw2v server`")
+        if has_forgotten_model(error):
             return self._hand_back(attempts)
-        elif message := remote_functions.task_error_message(error):
+        if message := remote_functions.task_error_message(error):
             error = ClusterError(f"{self.name}: {message}")
         elif isinstance(error, self._tf.errors.OpError):
             if self._is_late:
