@@ -18,7 +18,7 @@ from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.cutting import can_cut, cut_hanging
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.exposure import check_allowed
-from gensim_tfw2v.cluster.health import answers, await_answers, hangs, silent_of, wait_while_answering
+from gensim_tfw2v.cluster.health import answering, answers, await_answers, hanging, silent_of, wait_while_answering
 from gensim_tfw2v.cluster.specification import JOBS, VACANT, Addresses, addresses_of, named_tasks
 from gensim_tfw2v.cluster.strategy import addresses_in, connect_to, current_definition, strategy_for
 from gensim_tfw2v.cluster.task import DESCRIBE, checked_cores, description_in
@@ -191,13 +191,14 @@ class Connection:
 
         Workers that do not answer are left out: TensorFlow would wait for them. A later `refresh` connects them again.
         """
-        silent = {name: address for name, address in self.tasks(*JOBS).items() if not answers(address)}
-        is_a_server_silent = not silent.keys().isdisjoint(self.tasks("ps"))
-        if is_a_server_silent or (not can_cut() and any(map(hangs, silent.values()))):
+        tasks = self.tasks(*JOBS).values()
+        silent = set(tasks) - answering(tasks)
+        is_a_server_silent = not silent.isdisjoint(self.addresses["ps"])
+        if is_a_server_silent or (not can_cut() and hanging(silent)):
             return False
         with self.worker_locks.hold_all(_LAST_CALLS_SECONDS) as alone:  # a running call would fail
             if alone:
-                connect_to(self.definition, silent.values())
+                connect_to(self.definition, silent)
             return alone
 
     @contextlib.contextmanager
@@ -225,7 +226,7 @@ class Connection:
         Otherwise it calls the tasks when it deletes a function, and prints errors for each one that was lost.
         """
         addresses = self.tasks(*JOBS).values()
-        if any(map(hangs, addresses)):  # TensorFlow would wait for it
+        if hanging(addresses):  # TensorFlow would wait for it
             return
         with self.worker_locks.hold_all(seconds) as alone:
             if alone:
@@ -290,7 +291,8 @@ def _absent_workers(addresses: Addresses) -> list[str]:
     try:
         await_answers(named_tasks(addresses, JOBS), _START_SECONDS)
     except ClusterError:
-        absent = {name: address for name, address in workers.items() if not answers(address)}
+        there = answering(workers.values())
+        absent = {name: address for name, address in workers.items() if address not in there}
         if len(absent) == len(workers) or silent_of(named_tasks(addresses, ["ps"])):
             raise
         if absent:
@@ -340,14 +342,13 @@ def _leave_out_hanging(connection: Connection) -> None:
     """Return once no connected task hangs; raise ClusterError that names those that hang for too long."""
     deadline = time.monotonic() + _ANSWER_SECONDS
     while True:
-        connected = addresses_in(current_definition())
-        tasks = connection.tasks(*JOBS).items()
-        hanging = [f"{name} at {address}" for name, address in tasks if address in connected and hangs(address)]
-        if not hanging:
+        found = hanging(addresses_in(current_definition()))
+        names = [f"{name} at {address}" for name, address in connection.tasks(*JOBS).items() if address in found]
+        if not names:
             return
         if not connection.refresh() and time.monotonic() > deadline:
             raise ClusterError(
-                f"no answer from {', '.join(hanging)}, which must receive the graphs of this training; "
+                f"no answer from {', '.join(names)}, which must receive the graphs of this training; "
                 "end it, start it again, or train over a cluster without it"
             )
 
@@ -372,5 +373,5 @@ def disconnect(addresses: Addresses) -> None:
 @atexit.register
 def _leave_lost_tasks() -> None:
     """Disconnect from a cluster that has lost a task, before Python deletes its graphs."""
-    if _current is not None and not all(map(answers, _current.tasks(*JOBS).values())):
+    if _current is not None and silent_of(_current.tasks(*JOBS)):
         _current.leave(seconds=0.0)

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
-from gensim_tfw2v.cluster.health import answers, hangs
+from gensim_tfw2v.cluster.health import answering, hanging
 from gensim_tfw2v.cluster.interfaces import host_of
 from gensim_tfw2v.cluster.specification import port_of
 from gensim_tfw2v.runtime.private_tensorflow import call_with_cancellation, new_cancellation
@@ -52,9 +52,9 @@ def cut(address: str) -> None:
             one.shutdown(socket.SHUT_RDWR)
 
 
-def cut_if_silent(address: str) -> None:
-    """Free calls from a task that does not answer: a request that TensorFlow still sends cannot be cancelled."""
-    if not answers(address):
+def cut_silent(addresses: Collection[str]) -> None:
+    """Free calls from tasks that do not answer: a request that TensorFlow still sends cannot be cancelled."""
+    for address in set(addresses) - answering(addresses):
         cut(address)
 
 
@@ -71,9 +71,8 @@ def cut_hanging(addresses: Collection[str], seconds: float) -> Iterator[None]:
     """
 
     def cut_those_that_hang() -> None:
-        for address in addresses:
-            if hangs(address):
-                cut(address)
+        for address in hanging(addresses):
+            cut(address)
 
     with _watched(seconds, cut_those_that_hang):
         yield

@@ -48,7 +48,10 @@ class Member:
         self._thread.start()
 
     def submit(self, function: Callable[[CancellableCalls], Any], locks: list[int]) -> tuple[Future[Any], Any]:
-        """Have the thread call a function with these workers' locks held; return its result, and how to cancel it."""
+        """Have the thread call a function with these workers' locks held; return its result, and how to cancel it.
+
+        The result counts as running once the thread has ended its former calls.
+        """
         result: Future[Any] = Future()
         calls = CancellableCalls()
 
@@ -96,6 +99,8 @@ def _serve(calls: SimpleQueue[Any]) -> None:
     with own_executor() as executor:
         while (call := calls.get()) is not None:
             result, function = call
+            if not result.set_running_or_notify_cancel():
+                continue
             try:
                 result.set_result(function())
             except BaseException as error:
