@@ -86,15 +86,22 @@ class Checkpointer:
             content = self._content(positions())
             tables = {**self._tables_in_training(self._placement), **self._kept()}
             self._seconds_paused += time.perf_counter() - began
-            self._writing = threading.Thread(target=self._write, args=(content, tables), name="tfw2v-checkpoint")
+            arguments = content, tables
+            self._writing = threading.Thread(target=self._write, args=arguments, name="tfw2v-checkpoint", daemon=True)
             self._writing.start()
 
-    def end(self) -> None:
-        """Begin no further checkpoint of this placement, and wait until the one that is being written is whole."""
+    def end(self, seconds: float | None = None) -> None:
+        """Begin no further checkpoint of this placement, and wait until the one that is being written is whole.
+
+        It is left to its thread if it takes longer than `seconds`, as on a storage that hangs. Until then, no other
+        checkpoint is begun.
+        """
         with self._lock:
             self._placement = None
         if self._writing is not None:
-            self._writing.join()
+            self._writing.join(seconds)
+            if self._writing.is_alive():
+                logger.warning("a checkpoint is still being written to %s; training does not wait", self.folder.path)
 
     def finish(self) -> None:
         """Write a last checkpoint of this placement, after its training has ended."""
