@@ -196,12 +196,13 @@ class AveragingPlacement(Placement):
                 )
 
     def _is_back(self, member: Member) -> bool:
-        return member.address not in self._connection.late and self._team.is_back(member)
+        may_be = member.address not in self._connection.late and not member.is_cut_off
+        return may_be and self._team.is_back(member)
 
     def _copies(self, source: AveragedTables, new: AveragedTables) -> bool:
         """Copy another worker's base to a worker's new tables; if that fails, leave the worker out and return False."""
         try:
-            self._team.waiting.together("copy", [new.member, source.member], lambda _: new.copy_from(source))
+            self._team.waiting.together("copy", [source.member, new.member], lambda _: new.copy_from(source))
         except MembersLost as lost:
             self._team.leave_out({new.member: str(lost), **lost.reasons})
         except self._tf.errors.OpError as error:

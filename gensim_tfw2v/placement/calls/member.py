@@ -26,6 +26,8 @@ class Member:
     ----------
     registration : Registration
         Which model the worker knows.
+    is_cut_off : bool
+        Whether other workers have not reached it although it answers this process.
     """
 
     def __init__(self, number: int, connection: Connection) -> None:
@@ -35,6 +37,7 @@ class Member:
         self.name = f"worker {number} at {self.address}"
         self.registration = Registration()
         self.is_missed = False  # the log has said that it is gone
+        self.is_cut_off = False
         self._locks = connection.worker_locks
         self._closed = threading.Event()
         self._calls: SimpleQueue[Any] = SimpleQueue()

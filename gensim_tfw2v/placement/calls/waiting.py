@@ -104,7 +104,10 @@ class Waiting:
         return [call(member) for member in members]
 
     def together(self, kind: str, members: Sequence[Member], function: Callable[[Any], Any]) -> Any:
-        """Return the result of a function that needs all of these workers."""
+        """Return the result of a function that needs all of these workers.
+
+        If they do not finish it although all answer, the last one is lost, and cut off from the others.
+        """
         call = _Call(members[0], members, function)
         return self.results(kind, [call]).values[members[0]]
 
@@ -165,11 +168,13 @@ class Waiting:
         late = f"has not finished its call for {call.seconds:.0f} s"
         found = {member: f"{late} and is silent" for member in call.silent(there)}
         is_too_late = call.seconds > max(patience.limit(call.caller.number, is_answering=True), 2 * self._timeout)
-        if is_too_late and not found and len(call.needed) > 1:
-            _end([call])
-            names = ", ".join(member.name for member in call.needed)
-            raise ClusterError(f"{names} have not averaged their rows for {call.seconds:.0f} s, although all answer")
-        return {call.caller: late} if is_too_late and not found else found
+        if found or not is_too_late:
+            return found
+        if len(call.needed) == 1:
+            return {call.caller: late}
+        last = call.needed[-1]  # which link is broken is not known: without enough of them, the others reach each other
+        last.is_cut_off = True
+        return {last: f"{late} with the others, although all answer: a link between workers may be broken"}
 
     def _lost_by(self, call: _Call, error: Exception) -> dict[Member, str]:
         """Return the workers whose loss caused an error, none if it has another cause."""
