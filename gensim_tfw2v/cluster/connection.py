@@ -20,7 +20,7 @@ from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.exposure import check_allowed
 from gensim_tfw2v.cluster.health import answering, answers, await_answers, hanging, silent_of, wait_while_answering
 from gensim_tfw2v.cluster.specification import JOBS, VACANT, Addresses, addresses_of, named_tasks
-from gensim_tfw2v.cluster.strategy import addresses_in, connect_to, current_definition, strategy_for
+from gensim_tfw2v.cluster.strategy import connect_to, connected_addresses, strategy_for
 from gensim_tfw2v.cluster.task import DESCRIBE, checked_cores, description_in
 from gensim_tfw2v.cluster.worker_use import LeavingWorkers, WorkerLocks
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
@@ -58,6 +58,7 @@ class Connection:
     late: Collection[str] = ()
     worker_locks: WorkerLocks = field(default_factory=WorkerLocks)
     attendance: LeavingWorkers = field(default_factory=LeavingWorkers)
+    numbering: threading.Lock = field(default_factory=threading.Lock)  # held while workers get numbers
     trainings: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)  # placements that are not closed yet
     described_cores: dict[str, int] = field(default_factory=dict)  # of tasks by "job number"
     described_steps: dict[str, Any] = field(default_factory=dict)  # of tasks that say which step they take
@@ -164,25 +165,34 @@ class Connection:
 
         Raise ValueError if there are more than `most` already.
         """
-        workers = self.addresses["worker"]
-        if not self.trainings:
-            while workers[-1] == VACANT:
-                workers.pop()
-        if most is not None and len(workers) > most:
-            raise ValueError(f"max_workers={most!r} is less than the number of the cluster's workers, {len(workers)}")
-        workers += [VACANT] * ((most or 0) - len(workers))
+        with self.numbering:
+            workers = self.addresses["worker"]
+            if not self.trainings:
+                while workers[-1] == VACANT:
+                    workers.pop()
+            if most is not None and len(workers) > most:
+                raise ValueError(
+                    f"max_workers={most!r} is less than the number of the cluster's workers, {len(workers)}"
+                )
+            workers += [VACANT] * ((most or 0) - len(workers))
 
     def take_in(self, address: str) -> int | None:
-        """Give a worker that joins a number, and return it; None if no number is free. A training then connects it."""
-        workers = self.addresses["worker"]
-        free = [number for number, found in enumerate(workers) if found == VACANT or self.attendance.has_left(number)]
-        if not free:
-            return None
-        (job,) = (job for job in self.definition.cluster.job if job.name == "worker")
-        job.tasks[free[0]] = address
-        self.described_cores.pop(f"worker {free[0]}", None)
-        workers[free[0]] = address
-        return free[0]
+        """Give a worker that joins a number, and return it; None if no number is free. A training then connects it.
+
+        A worker that has one keeps it: two trainings may take it in at the same time.
+        """
+        with self.numbering:
+            workers = self.addresses["worker"]
+            if address in workers:
+                return workers.index(address)
+            free = [number for number, one in enumerate(workers) if one == VACANT or self.attendance.has_left(number)]
+            if not free:
+                return None
+            (job,) = (job for job in self.definition.cluster.job if job.name == "worker")
+            job.tasks[free[0]] = address
+            self.described_cores.pop(f"worker {free[0]}", None)
+            workers[free[0]] = address
+            return free[0]
 
     # -- lost tasks ----------------------------------------------------------------------------------------------------
 
@@ -217,8 +227,7 @@ class Connection:
                     f"{so_far}, and {', '.join(late)} has not answered an earlier training's call; end that task, "
                     "or resume it, before you use another cluster"
                 )
-            with cut_hanging(self.tasks(*JOBS).values(), _CUT_SECONDS):  # TensorFlow notifies them of the end
-                yield
+            yield
 
     def leave(self, seconds: float = _LAST_CALLS_SECONDS) -> None:
         """Disconnect TensorFlow from the tasks, unless a task hangs, or a call does not end within `seconds`.
@@ -264,7 +273,9 @@ def connect(
         if _current is None or _current.asked != addresses or (is_joined and not with_joined):
             load_tensorflow()  # takes seconds: tasks are checked after it
             absent = _absent_workers(addresses)
-            with contextlib.nullcontext() if _current is None else _current.without_calls():
+            # TensorFlow notifies the former tasks of their end, also those of an attempt that has failed.
+            former = cut_hanging(connected_addresses(), _CUT_SECONDS)
+            with contextlib.nullcontext() if _current is None else _current.without_calls(), former:
                 _current = None  # the earlier connection has ended, even if the new one fails
                 gc.collect()  # else TensorFlow has the tasks delete graphs that only this process has, and logs errors
                 strategy, definition = _connected(cluster, addresses, absent)
@@ -342,7 +353,7 @@ def _leave_out_hanging(connection: Connection) -> None:
     """Return once no connected task hangs; raise ClusterError that names those that hang for too long."""
     deadline = time.monotonic() + _ANSWER_SECONDS
     while True:
-        found = hanging(addresses_in(current_definition()))
+        found = hanging(connected_addresses())
         names = [f"{name} at {address}" for name, address in connection.tasks(*JOBS).items() if address in found]
         if not names:
             return

@@ -90,6 +90,12 @@ def connect_to(definition: Any, silent: Collection[str]) -> None:
         update_server_definition(_without(definition, silent))
 
 
+def connected_addresses() -> list[str]:
+    """Return the addresses of all tasks that TensorFlow is connected to."""
+    definition = server_definition()
+    return [] if definition is None else addresses_in(definition)
+
+
 def addresses_in(definition: Any) -> list[str]:
     """Return the addresses of a definition's tasks, the coordinator's left out."""
     return list(_addresses_by_task(definition).values())

@@ -198,7 +198,9 @@ def wait_for_tasks_without_lock() -> None:
     def add_function_definition(context: Any, definition: bytes, size: int) -> None:
         _call_without_lock("TFE_ContextAddFunctionDef", context, definition, ctypes.c_size_t(size))
 
-    def remove_function(context: Any, name: str | bytes) -> None:
+    def remove_function(context: Any, name: str | bytes, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        if is_ending():  # and with this process, everything that tasks keep for it
+            return
         encoded = name if isinstance(name, bytes) else name.encode()
         _call_without_lock("TFE_ContextRemoveFunction", context, encoded)
 
