@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -81,6 +82,9 @@ class Recovery(ProgressObserver):
 
     def check_possible(self, error: ClusterError) -> None:
         """Raise an error that says why training cannot continue, if it cannot."""
+        if self._folder is not None:
+            with suppress(TimeoutError):
+                _in_time(self._folder.check_is_held)  # the training that holds it may have freed these tables
         if not self._model.max_recoveries:
             raise error
         if self._count >= self._model.max_recoveries:
