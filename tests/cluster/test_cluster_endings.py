@@ -21,6 +21,7 @@ from support.placements import leases_on, shared_cluster
 
 from gensim_tfw2v import TFWord2Vec, local_cluster
 from gensim_tfw2v.cluster.connection import connect
+from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.cluster.local import _own_prefix, _remove_left_folders, free_addresses
 from gensim_tfw2v.placement.remote.tables import RemoteTables
@@ -283,3 +284,10 @@ def test_tables_have_no_name_that_is_still_to_be_freed(is_freed_first: bool) -> 
     RemoteTables(connection, 2).free()  # as the next training makes tables
     assert tables.rows("inputs", 0, 10).all()
     tables.free()
+
+
+def test_a_python_that_knows_no_program_of_its_own_starts_no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one that another program runs."""
+    monkeypatch.setattr(sys, "executable", "")
+    with pytest.raises(ClusterError, match="start them with `tfw2v server`"), local_cluster():
+        pass
