@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import socket
 import threading
@@ -16,6 +17,7 @@ from typing import Any, TypeVar
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.interfaces import host_of
 from gensim_tfw2v.cluster.specification import VACANT, port_of
+from gensim_tfw2v.runtime.private_tensorflow import has_started, own_executor
 from gensim_tfw2v.runtime.system import call_after_fork
 
 _Result = TypeVar("_Result")
@@ -171,13 +173,21 @@ def _call_in_thread(result: Future[_Result], function: Callable[[], _Result]) ->
 
 
 def _serve_calls(calls: SimpleQueue[_Call]) -> None:
-    while True:
-        _fulfil(*calls.get())
-        _idle.append(calls)
+    with contextlib.ExitStack() as thread:
+        executor = None
+        while True:
+            call = calls.get()
+            if executor is None and has_started():  # without its own, errors of this thread are raised in others
+                executor = thread.enter_context(own_executor())
+            _fulfil(*call, executor)
+            del call  # what it holds must not outlive the next wait
+            _idle.append(calls)
 
 
-def _fulfil(result: Future[_Result], function: Callable[[], _Result]) -> None:
+def _fulfil(result: Future[_Result], function: Callable[[], _Result], executor: Any) -> None:
     try:
         result.set_result(function())
     except BaseException as error:
+        if executor is not None:
+            executor.clear_error()
         result.set_exception(error)

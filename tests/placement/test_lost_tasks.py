@@ -242,6 +242,7 @@ def test_a_foreign_server_at_a_lost_workers_address_is_named_and_holds_up_no_blo
 
 @pytest.mark.slow
 def test_tables_are_freed_on_the_workers_that_are_there(mortal_cluster: LocalCluster) -> None:
+    disconnect(mortal_cluster.addresses)  # workers may have been started again
     connected = connect(mortal_cluster)
     tables = RemoteTables(connected, 1, [("worker", 1)])
     tables.load("inputs", np.zeros((10, 3), np.float32))
