@@ -27,7 +27,7 @@ from gensim_tfw2v.cli.train_arguments import DESCRIPTION, OF_MODEL, add_argument
 from gensim_tfw2v.cli.walks import check_edges, walks_on
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.exposure import check_cluster
-from gensim_tfw2v.files.formats import OTHER_SUFFIXES, format_of
+from gensim_tfw2v.files.formats import format_of
 from gensim_tfw2v.files.models import check_writable, write_model
 from gensim_tfw2v.placement.designs import check_design
 from gensim_tfw2v.runtime.end_signals import end_as_interrupt
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> None:
             check_logdir(log.logdir)
         except OSError as error:
             raise CommandError(str(error.strerror)) from error
-    file_format = _format_of(arguments)
+    file_format = arguments.format or format_of(arguments.output)
     if arguments.vectors_on_servers:
         _check_server_vectors(arguments, file_format)
     _check_together(arguments, settings, weights)
@@ -85,17 +85,6 @@ def run(arguments: argparse.Namespace) -> None:
         trained.model.free_server_vectors()
     if not arguments.quiet:
         print(_summary(trained, arguments.output, file_format))
-
-
-def _format_of(arguments: argparse.Namespace) -> str:
-    """Return the format to write; raise an error if the suffix is that of a format that is not written."""
-    suffix = arguments.output.suffix.lower()
-    if arguments.format is None and suffix in OTHER_SUFFIXES:
-        raise CommandError(
-            f"{suffix!r}, the suffix of output {str(arguments.output)!r}, names a format that `tfw2v train` does not "
-            "write; name a .model, .kv, .bin or .txt file, or give --format. `tfw2v export` writes others afterwards"
-        )
-    return arguments.format or format_of(arguments.output)
 
 
 def _check_server_vectors(arguments: argparse.Namespace, file_format: str) -> None:

@@ -13,24 +13,6 @@ from gensim_tfw2v.files.whole_files import written_files
 
 FORMATS = ("gensim", "keyed-vectors", "text", "binary")
 SUFFIX_FORMATS = {".txt": "text", ".vec": "text", ".bin": "binary", ".kv": "keyed-vectors"}
-OTHER_SUFFIXES = {
-    ".csv",
-    ".faiss",
-    ".h5",
-    ".hdf5",
-    ".json",
-    ".keras",
-    ".npy",
-    ".npz",
-    ".onnx",
-    ".parquet",
-    ".pt",
-    ".pth",
-    ".safetensors",
-    ".tsv",
-    ".usearch",
-}
-"""Those of formats in which no model is written. Any other suffix may be that of a whole model."""
 INDEX_ENGINES = ("faiss", "usearch")  # libraries whose indexes of vectors are written and read
 # Suffixes of formats that no model is written in, and which command writes vectors in one.
 _OF_OTHERS: dict[str, str | None] = {
