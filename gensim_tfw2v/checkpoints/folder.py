@@ -6,6 +6,7 @@ import contextlib
 import errno
 import logging
 import os
+import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,8 @@ class CheckpointFolder:
             raise ValueError(f"at least one checkpoint has to be kept, not {keep}")
         self.path = absolute(path)
         self._keep = keep
+        self._name = secrets.token_hex(16).encode()  # of the training that holds the folder by this object
+        self._is_held = False
 
     def check(self) -> None:
         """Raise an error if the path is not that of a folder of checkpoints or a new one; create nothing."""
@@ -74,23 +77,39 @@ class CheckpointFolder:
     def held(self) -> Iterator[None]:
         """Reserve the existing folder for one training, of this or another process; raise FolderInUseError if it is.
 
-        The system releases the lock when the process ends, whatever ends it. A warning is logged if the file system has
-        no locks.
+        The system releases the lock when the process ends, whatever ends it. A file server also releases it if the
+        machine does not answer for long, and another training may hold the folder then. A warning is logged if the file
+        system has no locks.
         """
         with writing(self.path):
             lock = os.open(self.path / _LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o666)
         _HELD.add(lock)
         try:
             _take(lock, self.path)
+            with writing(self.path):
+                os.ftruncate(lock, 0)
+                os.write(lock, self._name)
+            self._is_held = True
             yield
         finally:
+            self._is_held = False
             _HELD.discard(lock)
             os.close(lock)
+
+    def check_is_held(self) -> None:
+        """Raise FolderInUseError if this training has held the folder, and another one holds it now."""
+        with contextlib.suppress(OSError):  # removed, or the system lets nobody read it
+            if self._is_held and (self.path / _LOCK_FILE).read_bytes() != self._name:
+                raise FolderInUseError(
+                    f"another training has resumed from checkpoint_dir {str(self.path)!r} while this one did not run; "
+                    "this one ends, so that only one of them writes there"
+                )
 
     def write(self, content: Mapping[str, Any], arrays: Mapping[str, ArrayToWrite]) -> Checkpoint:
         """Write a checkpoint, and remove those that are older than the newest `keep`.
 
-        An error or an interrupt while it is written leaves the former checkpoints as they are, and no new one.
+        An error or an interrupt while it is written leaves the former checkpoints as they are, and no new one. Raise
+        FolderInUseError if another training holds the folder now.
 
         Parameters
         ----------
@@ -110,6 +129,7 @@ class CheckpointFolder:
         with unfinished_folder(self.path) as folder:
             layouts = {name: write_array(folder / files[name], name, array) for name, array in arrays.items()}
             self._write_file(folder / MANIFEST_FILE, manifest_text(Manifest(found, layouts)))
+            self.check_is_held()
             with writing(self.path):
                 bring_to_disk(folder)
                 path = self._move_to_its_name(folder)

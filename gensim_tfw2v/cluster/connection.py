@@ -10,7 +10,7 @@ import logging
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,9 +18,9 @@ from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.cutting import can_cut, cut_hanging
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.exposure import check_allowed
-from gensim_tfw2v.cluster.health import answers, await_answers, hangs, wait_while_answering
+from gensim_tfw2v.cluster.health import answering, answers, await_answers, hanging, silent_of, wait_while_answering
 from gensim_tfw2v.cluster.specification import JOBS, VACANT, Addresses, addresses_of, named_tasks
-from gensim_tfw2v.cluster.strategy import addresses_in, connect_to, current_definition, strategy_for
+from gensim_tfw2v.cluster.strategy import connect_to, connected_addresses, strategy_for
 from gensim_tfw2v.cluster.task import DESCRIBE, checked_cores, description_in
 from gensim_tfw2v.cluster.worker_use import LeavingWorkers, WorkerLocks
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
@@ -45,7 +45,8 @@ class Connection:
     """A cluster that this process coordinates.
 
     Workers may join it and leave it while trainings run. A worker's number in `addresses` then is `VACANT` until a task
-    has it, and the addresses differ from those that were `asked` for.
+    has it, and the addresses differ from those that were `asked` for. Workers at `late` addresses did not answer when
+    the connection was made: the other workers cannot call them.
     """
 
     number: int  # different for each connection of this process
@@ -54,8 +55,10 @@ class Connection:
     definition: Any = None  # TensorFlow's, of all tasks
     asked: Addresses = field(default_factory=dict)
     allow_network: bool = False
+    late: Collection[str] = ()
     worker_locks: WorkerLocks = field(default_factory=WorkerLocks)
     attendance: LeavingWorkers = field(default_factory=LeavingWorkers)
+    numbering: threading.Lock = field(default_factory=threading.Lock)  # held while workers get numbers
     trainings: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)  # placements that are not closed yet
     described_cores: dict[str, int] = field(default_factory=dict)  # of tasks by "job number"
     described_steps: dict[str, Any] = field(default_factory=dict)  # of tasks that say which step they take
@@ -81,12 +84,12 @@ class Connection:
         return sum(there) / self.workers
 
     def cores(self, most: int | None = None) -> list[int]:
-        """Return how many cores of each worker train a block, if at most `most` may; 1 where that is not known.
+        """Return how many cores of each worker train a block, if at most `most` may.
 
-        A vacant worker counts as the one with the fewest cores.
+        A worker that is vacant, or that has not been connected yet, counts as the one with the fewest cores.
         """
-        described = {worker: self.described_cores.get(worker, 1) for worker in self.tasks("worker")}
-        least = min(described.values())
+        described = {name: self.described_cores[name] for name in self.tasks("worker") if name in self.described_cores}
+        least = min(described.values(), default=1)
         known = [described.get(f"worker {worker}", least) for worker in range(self.workers)]
         return known if most is None else [min(most, cores) for cores in known]
 
@@ -115,10 +118,15 @@ class Connection:
             raise ClusterError(f"{name} does not answer: {brief(error)}") from error
         return description_in(answer, name)
 
-    def describe_all(self, *jobs: str) -> dict[str, dict[str, Any]]:
-        """Return the descriptions of the tasks of some jobs, or of all tasks, by "job number"."""
-        chosen = jobs or JOBS
-        return {f"{job} {task}": self.describe(job, task) for job in chosen for task in range(len(self.addresses[job]))}
+    def describe_all(self, *jobs: str, absent: Collection[str] = ()) -> dict[str, dict[str, Any]]:
+        """Return the descriptions of the tasks of some jobs, or of all tasks, by "job number".
+
+        Tasks at `absent` addresses are left out.
+        """
+        tasks = [(job, task) for job in jobs or JOBS for task in range(len(self.addresses[job]))]
+        return {
+            f"{job} {task}": self.describe(job, task) for job, task in tasks if self.addresses[job][task] not in absent
+        }
 
     def describe_answering_workers(self) -> dict[str, dict[str, Any]]:
         """Return the description of every worker that answers, by "job number"."""
@@ -134,8 +142,8 @@ class Connection:
         return named_tasks(self.addresses, jobs)
 
     def tensorflow_names(self, job: str) -> dict[str, str]:
-        """Return TensorFlow's names of the tasks of a job by "job number"."""
-        return {name: task_name(*name.split()) for name in self.tasks(job)}
+        """Return TensorFlow's names of the tasks of a job that have been connected, by "job number"."""
+        return {name: task_name(*name.split()) for name in self.tasks(job) if name in self.described_cores}
 
     def revive_servers(self) -> dict[str, dict[str, Any]]:
         """Connect restarted servers again, and return every server's description; all servers must answer."""
@@ -157,25 +165,34 @@ class Connection:
 
         Raise ValueError if there are more than `most` already.
         """
-        workers = self.addresses["worker"]
-        if not self.trainings:
-            while workers[-1] == VACANT:
-                workers.pop()
-        if most is not None and len(workers) > most:
-            raise ValueError(f"max_workers={most!r} is less than the number of the cluster's workers, {len(workers)}")
-        workers += [VACANT] * ((most or 0) - len(workers))
+        with self.numbering:
+            workers = self.addresses["worker"]
+            if not self.trainings:
+                while workers[-1] == VACANT:
+                    workers.pop()
+            if most is not None and len(workers) > most:
+                raise ValueError(
+                    f"max_workers={most!r} is less than the number of the cluster's workers, {len(workers)}"
+                )
+            workers += [VACANT] * ((most or 0) - len(workers))
 
     def take_in(self, address: str) -> int | None:
-        """Give a worker that joins a number, and return it; None if no number is free. A training then connects it."""
-        workers = self.addresses["worker"]
-        free = [number for number, found in enumerate(workers) if found == VACANT or self.attendance.has_left(number)]
-        if not free:
-            return None
-        (job,) = (job for job in self.definition.cluster.job if job.name == "worker")
-        job.tasks[free[0]] = address
-        self.described_cores.pop(f"worker {free[0]}", None)
-        workers[free[0]] = address
-        return free[0]
+        """Give a worker that joins a number, and return it; None if no number is free. A training then connects it.
+
+        A worker that has one keeps it: two trainings may take it in at the same time.
+        """
+        with self.numbering:
+            workers = self.addresses["worker"]
+            if address in workers:
+                return workers.index(address)
+            free = [number for number, one in enumerate(workers) if one == VACANT or self.attendance.has_left(number)]
+            if not free:
+                return None
+            (job,) = (job for job in self.definition.cluster.job if job.name == "worker")
+            job.tasks[free[0]] = address
+            self.described_cores.pop(f"worker {free[0]}", None)
+            workers[free[0]] = address
+            return free[0]
 
     # -- lost tasks ----------------------------------------------------------------------------------------------------
 
@@ -184,13 +201,14 @@ class Connection:
 
         Workers that do not answer are left out: TensorFlow would wait for them. A later `refresh` connects them again.
         """
-        silent = {name: address for name, address in self.tasks(*JOBS).items() if not answers(address)}
-        is_a_server_silent = not silent.keys().isdisjoint(self.tasks("ps"))
-        if is_a_server_silent or (not can_cut() and any(map(hangs, silent.values()))):
+        tasks = self.tasks(*JOBS).values()
+        silent = set(tasks) - answering(tasks)
+        is_a_server_silent = not silent.isdisjoint(self.addresses["ps"])
+        if is_a_server_silent or (not can_cut() and hanging(silent)):
             return False
         with self.worker_locks.hold_all(_LAST_CALLS_SECONDS) as alone:  # a running call would fail
             if alone:
-                connect_to(self.definition, silent.values())
+                connect_to(self.definition, silent)
             return alone
 
     @contextlib.contextmanager
@@ -209,8 +227,7 @@ class Connection:
                     f"{so_far}, and {', '.join(late)} has not answered an earlier training's call; end that task, "
                     "or resume it, before you use another cluster"
                 )
-            with cut_hanging(self.tasks(*JOBS).values(), _CUT_SECONDS):  # TensorFlow notifies them of the end
-                yield
+            yield
 
     def leave(self, seconds: float = _LAST_CALLS_SECONDS) -> None:
         """Disconnect TensorFlow from the tasks, unless a task hangs, or a call does not end within `seconds`.
@@ -218,7 +235,7 @@ class Connection:
         Otherwise it calls the tasks when it deletes a function, and prints errors for each one that was lost.
         """
         addresses = self.tasks(*JOBS).values()
-        if any(map(hangs, addresses)):  # TensorFlow would wait for it
+        if hanging(addresses):  # TensorFlow would wait for it
             return
         with self.worker_locks.hold_all(seconds) as alone:
             if alone:
@@ -240,6 +257,9 @@ def connect(
 ) -> Connection:
     """Return the connection to a cluster; the same one as long as the cluster stays the same.
 
+    Workers that do not answer are connected later, when a training finds that they answer. All servers must answer, and
+    at least one worker.
+
     A process has one connection at a time. Connecting to another cluster ends the earlier connection, or raises
     ClusterError while that is in use. Unless `any_version`, ClusterError is also raised if tasks run other versions
     than this process; unless `allow_network`, if a task is on a network. Unless `with_joined`, a connection that
@@ -252,19 +272,19 @@ def connect(
         is_joined = _current is not None and _current.known_addresses() != addresses
         if _current is None or _current.asked != addresses or (is_joined and not with_joined):
             load_tensorflow()  # takes seconds: tasks are checked after it
-            await_answers(named_tasks(addresses, JOBS), _START_SECONDS)
-            with contextlib.nullcontext() if _current is None else _current.without_calls():
+            absent = _absent_workers(addresses)
+            # TensorFlow notifies the former tasks of their end, also those of an attempt that has failed.
+            former = cut_hanging(connected_addresses(), _CUT_SECONDS)
+            with contextlib.nullcontext() if _current is None else _current.without_calls(), former:
                 _current = None  # the earlier connection has ended, even if the new one fails
                 gc.collect()  # else TensorFlow has the tasks delete graphs that only this process has, and logs errors
-                strategy = _connected(cluster, addresses)
+                strategy, definition = _connected(cluster, addresses, absent)
                 known = {job: list(tasks) for job, tasks in addresses.items()}
-                found = Connection(
-                    next(_numbers), known, strategy, current_definition(), asked=addresses, allow_network=allow_network
-                )
-            logger.info("connected to %i parameter servers and %i workers", found.servers, found.workers)
+                found = Connection(next(_numbers), known, strategy, definition, addresses, allow_network, absent)
+            logger.info("connected to %i parameter servers and %i workers", found.servers, found.workers - len(absent))
             try:
                 if not any_version:
-                    found.keep(found.describe_all())
+                    found.keep(found.describe_all(absent=absent))
             except ClusterError:
                 found.leave()
                 raise
@@ -276,20 +296,37 @@ def connect(
         return _current
 
 
-def _connected(cluster: Any, addresses: Addresses) -> Any:
-    """Return TensorFlow's strategy for a cluster; raise ClusterError if a task stops at that moment."""
+def _absent_workers(addresses: Addresses) -> list[str]:
+    """Wait for all tasks, and return the addresses of workers that do not answer in time; one must, and all servers."""
+    workers = named_tasks(addresses, ["worker"])
+    try:
+        await_answers(named_tasks(addresses, JOBS), _START_SECONDS)
+    except ClusterError:
+        there = answering(workers.values())
+        absent = {name: address for name, address in workers.items() if address not in there}
+        if len(absent) == len(workers) or silent_of(named_tasks(addresses, ["ps"])):
+            raise
+        if absent:
+            names = ", ".join(f"{name} at {address}" for name, address in absent.items())
+            logger.warning("no answer within %.0f s from %s; the other workers begin", _START_SECONDS, names)
+        return list(absent.values())
+    return []
+
+
+def _connected(cluster: Any, addresses: Addresses, absent: Collection[str]) -> tuple[Any, Any]:
+    """Return the strategy and the definition of `strategy_for`; raise ClusterError if a task stops at that moment."""
     global _attempt
     if not _attempting.acquire(timeout=_ANSWER_SECONDS):  # TensorFlow cannot connect twice at a time
         raise ClusterError(
             f"TensorFlow still connects to {_attempt}, but one stopped meanwhile; resume that task, or end it and "
             "start it again"
         )
-    tasks = named_tasks(addresses, JOBS)
+    tasks = {name: address for name, address in named_tasks(addresses, JOBS).items() if address not in absent}
     _attempt = ", ".join(f"{name} at {address}" for name, address in tasks.items())
 
-    def attempt() -> Any:
+    def attempt() -> tuple[Any, Any]:
         try:
-            return strategy_for(cluster, addresses)
+            return strategy_for(cluster, addresses, absent)
         finally:
             _attempting.release()
 
@@ -316,14 +353,13 @@ def _leave_out_hanging(connection: Connection) -> None:
     """Return once no connected task hangs; raise ClusterError that names those that hang for too long."""
     deadline = time.monotonic() + _ANSWER_SECONDS
     while True:
-        connected = addresses_in(current_definition())
-        tasks = connection.tasks(*JOBS).items()
-        hanging = [f"{name} at {address}" for name, address in tasks if address in connected and hangs(address)]
-        if not hanging:
+        found = hanging(connected_addresses())
+        names = [f"{name} at {address}" for name, address in connection.tasks(*JOBS).items() if address in found]
+        if not names:
             return
         if not connection.refresh() and time.monotonic() > deadline:
             raise ClusterError(
-                f"no answer from {', '.join(hanging)}, which must receive the graphs of this training; "
+                f"no answer from {', '.join(names)}, which must receive the graphs of this training; "
                 "end it, start it again, or train over a cluster without it"
             )
 
@@ -348,5 +384,5 @@ def disconnect(addresses: Addresses) -> None:
 @atexit.register
 def _leave_lost_tasks() -> None:
     """Disconnect from a cluster that has lost a task, before Python deletes its graphs."""
-    if _current is not None and not all(map(answers, _current.tasks(*JOBS).values())):
+    if _current is not None and silent_of(_current.tasks(*JOBS)):
         _current.leave(seconds=0.0)

@@ -1,25 +1,20 @@
 """Frees this process from tasks that hang: cancels calls, ends connections, and kills tasks that it would wait for.
 
-Some of TensorFlow's calls tell all tasks of a change. They have no time limit, and block all threads of this process.
-So a separate process watches meanwhile. It has duplicates of this process's sockets, and shuts down those to a hung
-task: TensorFlow's call then continues without that task.
+Some of TensorFlow's calls tell all tasks of a change, and have no time limit. A thread watches meanwhile, and shuts
+down connections to a hung task: TensorFlow's call then continues without that task.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import select
 import signal
 import socket
-import subprocess
-import sys
-from collections.abc import Collection, Iterator, Mapping
-from pathlib import Path
+import threading
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
-from gensim_tfw2v.cluster.health import answers, hangs
+from gensim_tfw2v.cluster.health import answering, hanging
 from gensim_tfw2v.cluster.interfaces import host_of
 from gensim_tfw2v.cluster.specification import port_of
 from gensim_tfw2v.runtime.private_tensorflow import call_with_cancellation, new_cancellation
@@ -27,8 +22,6 @@ from gensim_tfw2v.runtime.system import lists_open_files, open_sockets
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 _SECONDS_BETWEEN_LOOKS = 0.5
-_ROOT = str(Path(__file__).resolve().parents[2])
-_PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from gensim_tfw2v.cluster import cutting; cutting.watch()"
 
 
 class CancellableCalls:
@@ -59,9 +52,9 @@ def cut(address: str) -> None:
             one.shutdown(socket.SHUT_RDWR)
 
 
-def cut_if_silent(address: str) -> None:
-    """Free calls from a task that does not answer: a request that TensorFlow still sends cannot be cancelled."""
-    if not answers(address):
+def cut_silent(addresses: Collection[str]) -> None:
+    """Free calls from tasks that do not answer: a request that TensorFlow still sends cannot be cancelled."""
+    for address in set(addresses) - answering(addresses):
         cut(address)
 
 
@@ -72,52 +65,49 @@ def can_cut() -> bool:
 
 @contextlib.contextmanager
 def cut_hanging(addresses: Collection[str], seconds: float) -> Iterator[None]:
-    """End this process's connections to every address that still hangs `seconds` after the block has begun."""
-    with contextlib.ExitStack() as held:
-        found = {address: [held.enter_context(one) for one in _connections_to(address)] for address in addresses}
-        with _watched(seconds, {address: [one.fileno() for one in sockets] for address, sockets in found.items()}):
-            yield
+    """End this process's connections to every address that still hangs `seconds` after the block has begun.
+
+    TensorFlow connects anew to a task whose connection has ended, so this happens again and again.
+    """
+
+    def cut_those_that_hang() -> None:
+        for address in hanging(addresses):
+            cut(address)
+
+    with _watched(seconds, cut_those_that_hang):
+        yield
 
 
 @contextlib.contextmanager
 def kill_after(seconds: float, processes: Collection[int]) -> Iterator[None]:
     """Kill these processes if the block takes longer than `seconds`, because it may wait for them without limit."""
-    with _watched(seconds, processes=processes):
+    left = list(processes)
+
+    def kill() -> None:
+        while left:  # only once: another process may get a number later
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(left.pop(), signal.SIGKILL)
+
+    with _watched(seconds, kill):
         yield
 
 
 @contextlib.contextmanager
-def _watched(
-    seconds: float, sockets: Mapping[str, list[int]] | None = None, processes: Collection[int] = ()
-) -> Iterator[None]:
-    work = json.dumps({"seconds": seconds, "sockets": sockets or {}, "processes": list(processes)})
-    quiet = subprocess.DEVNULL
-    # Its standard input ends with the block, and with this process.
-    with subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", _PROGRAM, _ROOT, work],
-        stdin=subprocess.PIPE,
-        stdout=quiet,
-        stderr=quiet,
-        pass_fds=[number for of_address in (sockets or {}).values() for number in of_address],
-        start_new_session=True,
-    ):
+def _watched(seconds: float, act: Callable[[], None]) -> Iterator[None]:
+    """Call `act` every half second, from `seconds` after the beginning of the block to its end."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        pause = seconds
+        while not ended.wait(pause):
+            pause = _SECONDS_BETWEEN_LOOKS
+            act()
+
+    threading.Thread(target=watch, name="tfw2v-watch", daemon=True).start()
+    try:
         yield
-
-
-def watch() -> None:
-    """Kill processes and shut down the sockets of tasks that hang, until standard input ends: the separate process."""
-    work = json.loads(sys.argv[2])
-    seconds, processes = work["seconds"], work["processes"]
-    while not select.select([sys.stdin], [], [], seconds)[0]:
-        seconds = _SECONDS_BETWEEN_LOOKS
-        while processes:  # only once: another process may get a number later
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(processes.pop(), signal.SIGKILL)
-        for address, numbers in work["sockets"].items():
-            if hangs(address):
-                for number in numbers:
-                    with contextlib.suppress(OSError), socket.socket(fileno=os.dup(number)) as one:
-                        one.shutdown(socket.SHUT_RDWR)
+    finally:
+        ended.set()
 
 
 def _connections_to(address: str) -> Iterator[socket.socket]:

@@ -8,21 +8,23 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeout
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, wait
+from functools import partial
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.interfaces import host_of
 from gensim_tfw2v.cluster.specification import VACANT, port_of
+from gensim_tfw2v.runtime.private_tensorflow import has_started, own_executor
 from gensim_tfw2v.runtime.system import call_after_fork
 
 _Result = TypeVar("_Result")
 
 _ANSWER_SECONDS = 2.0
 _CHECK_SECONDS = 1.0
+_CHECKS_AT_ONCE = 100
 _SECONDS_BETWEEN_LOOKS = 0.2
 _SILENT_LOOKS = 2  # checks in a row without an answer, after which a task counts as silent
 _GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -58,24 +60,49 @@ def hangs(address: str) -> bool:
 
 
 def _is_greeted(address: str, seconds: float) -> bool:
-    head = b""
+    head, deadline = b"", time.monotonic() + seconds
     with socket.create_connection((host_of(address), port_of(address)), timeout=seconds) as connection:
         connection.sendall(_GREETING)
-        while len(head) < _FRAME_HEAD_BYTES and (more := connection.recv(_FRAME_HEAD_BYTES - len(head))):
+        while len(head) < _FRAME_HEAD_BYTES:
+            if (left := deadline - time.monotonic()) <= 0:
+                raise TimeoutError
+            connection.settimeout(left)
+            if not (more := connection.recv(_FRAME_HEAD_BYTES - len(head))):
+                break
             head += more
     return len(head) == _FRAME_HEAD_BYTES and head[_TYPE_BYTE] == _SETTINGS
+
+
+def answering(addresses: Iterable[str]) -> set[str]:
+    """Return the addresses at which a server answers, checked at the same time: each may take seconds."""
+    return _those_that(answers, addresses)
+
+
+def hanging(addresses: Iterable[str]) -> set[str]:
+    """Return the addresses at which a process hangs, checked at the same time."""
+    return _those_that(hangs, addresses)
+
+
+def _those_that(check: Callable[[str], bool], addresses: Iterable[str]) -> set[str]:
+    left, found = sorted(set(addresses)), set()
+    while left:
+        some, left = left[:_CHECKS_AT_ONCE], left[_CHECKS_AT_ONCE:]
+        results: dict[str, Future[bool]] = {address: Future() for address in some}
+        for address, result in results.items():
+            _call_in_thread(result, partial(check, address))
+        found |= {address for address, result in results.items() if result.result()}
+    return found
 
 
 class Silence:
     """Whether a task is silent: a single check without an answer may be chance."""
 
-    def __init__(self, address: str) -> None:
-        self._address = address
+    def __init__(self) -> None:
         self._looks = 0  # checks in a row without an answer
 
-    def look(self) -> bool:
-        """Check the task once more, and return whether it has not answered several checks in a row."""
-        self._looks = 0 if answers(self._address) else self._looks + 1
+    def record(self, does_answer: bool) -> bool:
+        """Record another check, and return whether the task has not answered several checks in a row."""
+        self._looks = 0 if does_answer else self._looks + 1
         return self._looks >= _SILENT_LOOKS
 
     def forget(self) -> None:
@@ -97,12 +124,13 @@ def is_taken(port: int) -> bool:
 
 def silent_of(tasks: Mapping[str, str]) -> list[str]:
     """Return "name at address" of those tasks, given as addresses by name, that do not answer."""
-    return [f"{name} at {address}" for name, address in tasks.items() if not answers(address)]
+    there = answering(tasks.values())
+    return [f"{name} at {address}" for name, address in tasks.items() if address not in there]
 
 
 def raise_if_no_worker_answers(addresses: Sequence[str]) -> None:
     """Raise ClusterError if none of the workers at these addresses answers."""
-    if not any(map(answers, addresses)):
+    if not answering(addresses):
         raise ClusterError(f"no answer from any worker: {', '.join(addresses)}; is `tfw2v server` running there?")
 
 
@@ -126,15 +154,12 @@ def wait_while_answering(function: Callable[[], _Result], tasks: Mapping[str, st
     result: Future[_Result] = Future()
     _call_in_thread(result, function)
     last_answer = time.monotonic()
-    while True:
-        with contextlib.suppress(FutureTimeout):
-            return result.result(timeout=_CHECK_SECONDS)
-        if result.done():
-            continue
+    while not wait([result], _CHECK_SECONDS).done:
         if not (silent := silent_of(tasks)):
             last_answer = time.monotonic()
         elif time.monotonic() - last_answer > seconds:
             raise ClusterError(f"no answer for {seconds:.0f} s from {', '.join(silent)}")
+    return result.result()
 
 
 def _call_in_thread(result: Future[_Result], function: Callable[[], _Result]) -> None:
@@ -148,13 +173,21 @@ def _call_in_thread(result: Future[_Result], function: Callable[[], _Result]) ->
 
 
 def _serve_calls(calls: SimpleQueue[_Call]) -> None:
-    while True:
-        _fulfil(*calls.get())
-        _idle.append(calls)
+    with contextlib.ExitStack() as thread:
+        executor = None
+        while True:
+            call = calls.get()
+            if executor is None and has_started():  # without its own, errors of this thread are raised in others
+                executor = thread.enter_context(own_executor())
+            _fulfil(*call, executor)
+            del call  # what it holds must not outlive the next wait
+            _idle.append(calls)
 
 
-def _fulfil(result: Future[_Result], function: Callable[[], _Result]) -> None:
+def _fulfil(result: Future[_Result], function: Callable[[], _Result], executor: Any) -> None:
     try:
         result.set_result(function())
     except BaseException as error:
+        if executor is not None:
+            executor.clear_error()
         result.set_exception(error)

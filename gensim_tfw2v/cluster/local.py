@@ -145,6 +145,8 @@ def task_command(job: str, task: int, cluster: str, cores: int) -> list[str]:
     cluster : str
         Value of the flag ``--cluster``.
     """
+    if not sys.executable:  # as where another program runs Python
+        raise ClusterError("sys.executable names no Python to run tasks with; start them with `tfw2v server`")
     command = [sys.executable, "-m", "gensim_tfw2v", "server", "--job", job, "--task", str(task)]
     command += ["--cluster", cluster, "--with-parent", str(os.getpid())]
     return command if job == "ps" else [*command, "--cores", str(cores)]

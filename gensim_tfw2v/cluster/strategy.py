@@ -22,30 +22,42 @@ from gensim_tfw2v.runtime.private_tensorflow import (
     server_definition,
     server_definition_in_two_steps,
     update_server_definition,
+    wait_for_tasks_without_lock,
 )
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 _PATIENT_SECONDS = 2.0  # time that a task may hang while TensorFlow waits for it
 
 
-def strategy_for(cluster: Any, addresses: Addresses) -> Any:
-    """Return a strategy for this cluster: the user's own one if this process is still connected to its tasks.
+def strategy_for(cluster: Any, addresses: Addresses, absent: Collection[str] = ()) -> tuple[Any, Any]:
+    """Return a strategy for this cluster, and TensorFlow's definition of all tasks.
+
+    The strategy is the user's own one if this process is still connected to its tasks. Otherwise, tasks at `absent`
+    addresses are not connected yet: TensorFlow would wait for them.
 
     TensorFlow listens for other tasks, but no task ever calls the coordinator, so its port is kept to this machine.
     """
     tf = load_tensorflow()
+    wait_for_tasks_without_lock()
     own_resolver = resolver_of(cluster)
-    ports, strategy = own_port(), cluster
+    ports, strategy, complete = own_port(), cluster, current_definition()
+
+    def present(definition: Any) -> Any:
+        nonlocal complete
+        # The port is kept to this machine before TensorFlow connects to other tasks, which may take long.
+        keep_to_this_machine(own_port())
+        complete = copy.deepcopy(definition)
+        return _without(definition, absent)
+
     try:
         if own_resolver is None or _connected_addresses() != addresses:
-            # The port is kept to this machine before TensorFlow connects to other tasks, which may take long.
-            with server_definition_in_two_steps(_coordinator_alone, lambda: keep_to_this_machine(own_port())):
+            with server_definition_in_two_steps(_coordinator_alone, present):
                 strategy = _new_strategy(cluster if own_resolver is None else own_resolver, addresses)
     except tf.errors.OpError as error:
         tasks = [address for job in JOBS for address in addresses[job]]
         raise ClusterError(f"cannot connect to {', '.join(tasks)}: {brief(error)}") from error
     keep_to_this_machine(ports | own_port())  # if there are two ports, TensorFlow may listen at the former
-    return strategy
+    return strategy, complete
 
 
 def own_port() -> set[int]:
@@ -76,6 +88,12 @@ def connect_to(definition: Any, silent: Collection[str]) -> None:
         if moved:
             update_server_definition(_without(definition, {*silent, *moved}))
         update_server_definition(_without(definition, silent))
+
+
+def connected_addresses() -> list[str]:
+    """Return the addresses of all tasks that TensorFlow is connected to."""
+    definition = server_definition()
+    return [] if definition is None else addresses_in(definition)
 
 
 def addresses_in(definition: Any) -> list[str]:

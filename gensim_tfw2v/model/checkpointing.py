@@ -14,6 +14,7 @@ from gensim.models import Word2Vec
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.checkpoints.arrays import ArrayToWrite, rows_of_a_piece
+from gensim_tfw2v.checkpoints.errors import FolderInUseError
 from gensim_tfw2v.checkpoints.folder import CheckpointFolder
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.model.checkpoint_content import attributes_of, vocabulary_arrays
@@ -65,6 +66,7 @@ class Checkpointer:
         self._positions: Callable[[], list[EpochPosition]] | None = None  # of the latest chunk
         self._lock = threading.Lock()  # guards the cadence, the placement and the beginning of a checkpoint
         self._writing: threading.Thread | None = None
+        self._end: FolderInUseError | None = None  # why this training is to end
         self._written = 0
         self._seconds_paused = 0.0
 
@@ -74,7 +76,12 @@ class Checkpointer:
         self._placement = placement
 
     def after_chunk(self, raw_words: int, positions: Callable[[], list[EpochPosition]]) -> None:
-        """Begin a checkpoint if one is due and none is being written."""
+        """Begin a checkpoint if one is due and none is being written.
+
+        Raise FolderInUseError if another training has taken over the folder.
+        """
+        if self._end is not None:
+            raise self._end
         with self._lock:
             self._positions = positions
             self._cadence.add(raw_words)
@@ -87,24 +94,36 @@ class Checkpointer:
             content = self._content(positions())
             tables = {**self._tables_in_training(self._placement), **self._kept()}
             self._seconds_paused += time.perf_counter() - began
-            self._writing = threading.Thread(target=self._write, args=(content, tables), name="tfw2v-checkpoint")
+            arguments = content, tables
+            self._writing = threading.Thread(target=self._write, args=arguments, name="tfw2v-checkpoint", daemon=True)
             self._writing.start()
 
-    def end(self) -> None:
-        """Begin no further checkpoint of this placement, and wait until the one that is being written is whole."""
+    def end(self, seconds: float | None = None) -> None:
+        """Begin no further checkpoint of this placement, and wait until the one that is being written is whole.
+
+        It is left to its thread if it takes longer than `seconds`, as on a storage that hangs. Until then, no other
+        checkpoint is begun.
+        """
         with self._lock:
             self._placement = None
         if self._writing is not None:
-            self._writing.join()
+            self._writing.join(seconds)
+            if self._writing.is_alive():
+                logger.warning("a checkpoint is still being written to %s; training does not wait", self.folder.path)
 
     def finish(self) -> None:
-        """Write a last checkpoint of this placement, after its training has ended."""
+        """Write a last checkpoint of this placement, after its training has ended.
+
+        Raise FolderInUseError if another training has taken over the folder.
+        """
         placement = self._placement
         self.end()
         if placement is not None and self._positions is not None:
             shapes = {**self._shapes, **placement.own_tables(), **placement.row_states()}
             tables = {**_read(placement, shapes), **self._kept()}
             self._write(self._content(self._positions()), tables)
+            if self._end is not None:
+                raise self._end
 
     def report(self) -> dict[str, Any]:
         """Return how many checkpoints were written, and for how long training paused meanwhile."""
@@ -135,6 +154,9 @@ class Checkpointer:
             found = self.folder.write(
                 content, {**tables, **{name: ArrayToWrite.of(array) for name, array in constant.items()}}
             )
+        except FolderInUseError as error:
+            self._end = error
+            return
         except (OSError, ValueError, ClusterError) as error:
             logger.warning("no checkpoint could be written to %s: %s; training continues", self.folder.path, error)
             return

@@ -10,7 +10,7 @@ from typing import Any
 
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.model.checkpointing import Checkpointer
-from gensim_tfw2v.model.recovery import Recovery
+from gensim_tfw2v.model.recovery import STORAGE_SECONDS, Recovery
 from gensim_tfw2v.model.results import record_epoch, record_epochs, record_report, record_validation
 from gensim_tfw2v.model.table_sync import TableSync
 from gensim_tfw2v.model.training_plan import TrainingPlan
@@ -167,7 +167,7 @@ class TrainingLoop:
 
     def _recover(self, error: ClusterError) -> None:
         if self._checkpointer is not None:
-            self._checkpointer.end()
+            self._checkpointer.end(STORAGE_SECONDS)
         self._recovery.check_possible(error)
         self._sync.drop_placement()
         self._plan.choice = self._recovery.wait_for_cluster(error)

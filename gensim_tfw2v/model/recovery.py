@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, wait
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from gensim.models import Word2Vec
 
@@ -22,7 +26,9 @@ from gensim_tfw2v.training.state import state_in
 
 logger = logging.getLogger(__name__)
 
+STORAGE_SECONDS = 60.0  # that the storage of checkpoints may take to answer
 _SECONDS_BETWEEN_TRIALS = 1.0
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -76,6 +82,9 @@ class Recovery(ProgressObserver):
 
     def check_possible(self, error: ClusterError) -> None:
         """Raise an error that says why training cannot continue, if it cannot."""
+        if self._folder is not None:
+            with suppress(TimeoutError):
+                _in_time(self._folder.check_is_held)  # the training that holds it may have freed these tables
         if not self._model.max_recoveries:
             raise error
         if self._count >= self._model.max_recoveries:
@@ -119,13 +128,16 @@ class Recovery(ProgressObserver):
     def _newest(self) -> RestorePoint:
         for path in reversed(self._checkpoints()):
             try:
-                checkpoint = Checkpoint(path)
+                checkpoint = _in_time(partial(Checkpoint, path))
                 state = state_in(checkpoint)
                 is_older = self._kept is not None and state.raw_words() <= self._kept.raw_words()
                 if is_older or state.run != self._run:
                     break
                 checkpoint.check()  # before a matrix is changed
                 read_tables(self._model, checkpoint)
+            except TimeoutError:
+                logger.warning("%s does not answer; an earlier moment is used", path)
+                break
             except (CheckpointError, OSError) as error:
                 logger.warning("%s; the one before it is used", error)
             else:
@@ -135,4 +147,26 @@ class Recovery(ProgressObserver):
         return self._kept
 
     def _checkpoints(self) -> list[Path]:
-        return [] if self._folder is None else self._folder.checkpoints()
+        if self._folder is None:
+            return []
+        try:
+            return _in_time(self._folder.checkpoints)
+        except TimeoutError:
+            logger.warning("%s does not answer; its checkpoints are not used", self._folder.path)
+            return []
+
+
+def _in_time(read: Callable[[], _Result]) -> _Result:
+    """Return what a function reads, or raise TimeoutError: a storage that hangs may never answer."""
+    result: Future[_Result] = Future()
+
+    def set_result() -> None:
+        try:
+            result.set_result(read())
+        except BaseException as error:
+            result.set_exception(error)
+
+    threading.Thread(target=set_result, name="tfw2v-storage", daemon=True).start()
+    if not wait([result], STORAGE_SECONDS).done:
+        raise TimeoutError
+    return result.result()

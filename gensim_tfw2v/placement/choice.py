@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.placement.block_size import InFlightLimits
 from gensim_tfw2v.placement.designs import DESIGNS
 from gensim_tfw2v.placement.device import choose_device, choose_worker_device
 from gensim_tfw2v.placement.request import ClusterRequest, CorpusSize, LocalRequest, PlacementChoice, TrainingOptions
 from gensim_tfw2v.runtime.devices import THE_CPU
-from gensim_tfw2v.steps.kernel import COMPILED, kernel
-
-if TYPE_CHECKING:
-    from gensim_tfw2v.cluster.connection import Connection
 
 
 def choose_placement(
@@ -34,6 +29,7 @@ def choose_placement(
         device = choose_device(size, options)
         return replace(design.choose_local(LocalRequest(size, options, device)), device=device)
     from gensim_tfw2v.cluster.connection import connect
+    from gensim_tfw2v.placement.calls.worker_return import check_steps
 
     most = options.of_design.get("max_workers")
     connection = connect(cluster, allow_network=options.allow_network, with_joined=most is not None)
@@ -42,18 +38,6 @@ def choose_placement(
     device = choose_worker_device(connection, options)
     choice = design.choose(ClusterRequest(connection, size, limits, options, device))
     return choice if device == THE_CPU else replace(choice, device=device)
-
-
-def check_steps(connection: Connection) -> None:
-    """Raise ClusterError naming the tasks that cannot run the graphs of this process's kernel."""
-    if kernel().name != COMPILED:  # TensorFlow's own operations run on any task
-        return
-    without = [task for task, step in connection.described_steps.items() if step != COMPILED]
-    if without:
-        raise ClusterError(
-            f"{', '.join(without)} cannot run the package's compiled operations, which this process trains with: "
-            "compile them there as well, or start this process with TFW2V_STEP=plain"
-        )
 
 
 def free_left_tables(cluster: Any, allow_network: bool, state: Mapping[str, Any]) -> None:

@@ -9,6 +9,8 @@ TensorFlow must be loaded before a call (`runtime.tensorflow`), except for `has_
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import functools
 import itertools
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -173,6 +175,75 @@ def no_order_of_operations(graph: Any) -> Iterator[None]:
 # -- tasks ---------------------------------------------------------------------------------------------------------
 
 
+def wait_for_tasks_without_lock() -> None:
+    """Have TensorFlow, from now on, release Python's lock while it connects to tasks and sends them functions.
+
+    TensorFlow waits for the answers of all tasks with the lock held, so a task that has stopped would stop all threads
+    of this process. `ctypes` releases the lock during its calls of C functions.
+    """
+    from tensorflow.python import pywrap_tfe
+    from tensorflow.python.client import pywrap_tf_session
+    from tensorflow.python.framework import c_api_util
+
+    def set_server_definition(context: Any, keep_alive_seconds: int, definition: bytes) -> None:
+        arguments = ctypes.c_int(keep_alive_seconds), definition, ctypes.c_size_t(len(definition))
+        _call_without_lock("TFE_ContextSetServerDef", context, *arguments)
+
+    def add_function(context: Any, function: Any) -> None:
+        with c_api_util.tf_buffer() as buffer:
+            pywrap_tf_session.TF_FunctionToFunctionDef(function, buffer)
+            definition = pywrap_tf_session.TF_GetBuffer(buffer)
+        add_function_definition(context, definition, len(definition))
+
+    def add_function_definition(context: Any, definition: bytes, size: int) -> None:
+        _call_without_lock("TFE_ContextAddFunctionDef", context, definition, ctypes.c_size_t(size))
+
+    def remove_function(context: Any, name: str | bytes, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        if is_ending():  # and with this process, everything that tasks keep for it
+            return
+        encoded = name if isinstance(name, bytes) else name.encode()
+        _call_without_lock("TFE_ContextRemoveFunction", context, encoded)
+
+    pywrap_tfe.TFE_ContextSetServerDef = set_server_definition
+    pywrap_tfe.TFE_ContextAddFunction = add_function
+    pywrap_tfe.TFE_ContextAddFunctionDef = add_function_definition
+    pywrap_tfe.TFE_ContextRemoveFunction = remove_function
+
+
+def _call_without_lock(name: str, context: Any, *arguments: Any) -> None:
+    """Call a function of TensorFlow's C interface, and raise the error that it reports."""
+    import tensorflow
+
+    library = _c_library()
+    status = ctypes.c_void_p(library.TF_NewStatus())
+    try:
+        library[name](ctypes.c_void_p(_pointer_in(context)), *arguments, status)
+        if code := library.TF_GetCode(status):
+            message = library.TF_Message(status).decode(errors="replace")
+            raise tensorflow.compat.v1.errors.exception_type_from_error_code(code)(None, None, message)
+    finally:
+        library.TF_DeleteStatus(status)
+
+
+@functools.cache
+def _c_library() -> ctypes.CDLL:
+    from tensorflow.python import _pywrap_tfe
+
+    library = ctypes.CDLL(_pywrap_tfe.__file__)
+    library.TF_NewStatus.restype = ctypes.c_void_p
+    library.TF_Message.restype = ctypes.c_char_p
+    return library
+
+
+def _pointer_in(capsule: Any) -> int:
+    """Return the pointer that a Python capsule holds."""
+    name, pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    found: int = pointer(capsule, name(capsule))
+    return found
+
+
 def server_definition() -> Any:
     """Return the definition of all tasks that TensorFlow is connected to, None if it is connected to none.
 
@@ -194,18 +265,17 @@ def update_server_definition(definition: Any) -> None:
 
 
 @contextlib.contextmanager
-def server_definition_in_two_steps(first: Callable[[Any], Any], between: Callable[[], None]) -> Iterator[None]:
+def server_definition_in_two_steps(first: Callable[[Any], Any], then: Callable[[Any], Any]) -> Iterator[None]:
     """Meanwhile, make TensorFlow's strategies set definitions of tasks in two steps.
 
-    TensorFlow holds Python's lock when it sets a definition, but not when it changes one. A task that stops answering
-    while TensorFlow connects would otherwise stop all threads of this process.
+    With the first definition, TensorFlow begins to listen. Only the second one connects it to other tasks.
 
     Parameters
     ----------
     first : callable
         Takes a definition, and returns the one that is set first.
-    between : callable
-        Called before the whole definition is set.
+    then : callable
+        Takes the definition once the first one is set, and returns the one that replaces it.
     """
     from tensorflow.python.eager import context
 
@@ -214,8 +284,7 @@ def server_definition_in_two_steps(first: Callable[[Any], Any], between: Callabl
     def set_in_two_steps(definition: Any) -> None:
         set_at_once(first(definition))
         context.ensure_initialized()
-        between()
-        context.update_server_def(definition)
+        context.update_server_def(then(definition))
 
     context.set_server_def = set_in_two_steps
     try:

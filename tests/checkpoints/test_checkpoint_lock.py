@@ -9,7 +9,7 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import pytest
@@ -92,3 +92,28 @@ def test_a_second_training_in_the_same_folder_is_refused(folder: CheckpointFolde
     assert len(refused) == 2
     assert str(folder.path) in refused[0]
     assert_is_free(folder)
+
+
+def test_of_two_trainings_that_hold_a_folder_the_first_writes_no_more(
+    folder: CheckpointFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first one's machine did not run for a while, so the file server gave the lock to the second one."""
+    monkeypatch.setattr(fcntl, "flock", lambda *_: None)
+    second = CheckpointFolder(folder.path)
+    with folder.held():
+        first = folder.write({}, {}).path
+        with second.held():
+            with pytest.raises(FolderInUseError, match="another training has resumed from checkpoint_dir"):
+                folder.write({}, {})
+            newest = second.write({}, {}).path
+    assert folder.checkpoints() == [first, newest]
+
+
+def test_a_training_ends_whose_folder_another_one_has_resumed_from(
+    folder: CheckpointFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fcntl, "flock", lambda *_: None)
+    other, entered = CheckpointFolder(folder.path), ExitStack()
+    model = untrained("skipgram-negative", checkpoint_dir=folder.path, checkpoint_every="2000 words")
+    with entered, pytest.raises(FolderInUseError, match="another training has resumed"):
+        train(model, Interrupted(4000, lambda: entered.enter_context(other.held())))

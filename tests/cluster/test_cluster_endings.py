@@ -21,6 +21,7 @@ from support.placements import leases_on, shared_cluster
 
 from gensim_tfw2v import TFWord2Vec, local_cluster
 from gensim_tfw2v.cluster.connection import connect
+from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.cluster.local import _own_prefix, _remove_left_folders, free_addresses
 from gensim_tfw2v.placement.remote.tables import RemoteTables
@@ -268,3 +269,25 @@ print("left, tasks:", [process.poll() for process in cluster.processes.values()]
         process.kill()
         process.wait()
     assert output.endswith("interrupted, tasks: [None, None]\nleft, tasks: [0, 0]\n"), errors
+
+
+@pytest.mark.parametrize("is_freed_first", [True, False])
+def test_tables_have_no_name_that_is_still_to_be_freed(is_freed_first: bool) -> None:
+    """A thread that waits for a server frees tables though they were given up; their name must not be used again."""
+    connection = connect(shared_cluster())
+    given_up = RemoteTables(connection, 2)
+    given_up.load("inputs", np.zeros((10, 3), np.float32))
+    for end in [given_up.free, given_up.free_later] if is_freed_first else [given_up.free_later, given_up.free]:
+        end()
+    tables = RemoteTables(connection, 2)
+    tables.load("inputs", np.ones((10, 3), np.float32))
+    RemoteTables(connection, 2).free()  # as the next training makes tables
+    assert tables.rows("inputs", 0, 10).all()
+    tables.free()
+
+
+def test_a_python_that_knows_no_program_of_its_own_starts_no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one that another program runs."""
+    monkeypatch.setattr(sys, "executable", "")
+    with pytest.raises(ClusterError, match="start them with `tfw2v server`"), local_cluster():
+        pass

@@ -189,6 +189,13 @@ def test_vacant_workers_are_no_tasks_and_go_with_the_next_training() -> None:
     assert connection.addresses["worker"] == [FIRST, SECOND]
 
 
+def test_a_worker_that_two_trainings_take_in_has_one_number() -> None:
+    """The thread of a training that ends may read notices while the next training begins."""
+    connection = connection_of(most=4)
+    assert [connection.take_in(NEW), connection.take_in(NEW)] == [2, 2]
+    assert connection.addresses["worker"] == [FIRST, SECOND, NEW, VACANT]
+
+
 # -- the change of connections -----------------------------------------------------------------------------------------
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,13 @@ from support.resumed_training import EPOCHS, SENTENCES, SETTINGS, WORDS, Interru
 from support.stopping import StopError, stop
 
 from gensim_tfw2v import TFWord2Vec, local_cluster
+from gensim_tfw2v.checkpoints.folder import CheckpointFolder
+from gensim_tfw2v.checkpoints.manifest import MANIFEST_FILE
 from gensim_tfw2v.cluster import connection
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster
-from gensim_tfw2v.model import recovery
+from gensim_tfw2v.model import loop, recovery
 from gensim_tfw2v.model.loop import TrainingLoop
 from gensim_tfw2v.placement.downpour.placement import DownpourPlacement
 from gensim_tfw2v.placement.remote.tables import RemoteTables
@@ -214,13 +217,12 @@ def test_a_restarted_server_that_misses_a_check_on_a_busy_machine_is_asked_again
     before = connect(mortal_cluster).describe("ps", 1)
     Harmed(mortal_cluster, "kill", 0, seconds=0).kill_and_start()
     mortal_cluster.wait()
-    answers, missed = connection.answers, iter([True])
+    answering, missed = connection.answering, iter([True])
 
-    def miss_one(address: str) -> bool:
-        is_server = address == mortal_cluster.addresses["ps"][1]
-        return not (is_server and next(missed, False)) and answers(address)
+    def miss_one(addresses: Iterable[str]) -> set[str]:
+        return answering(addresses) - ({mortal_cluster.addresses["ps"][1]} if next(missed, False) else set())
 
-    monkeypatch.setattr(connection, "answers", miss_one)
+    monkeypatch.setattr(connection, "answering", miss_one)
     assert connect(mortal_cluster).describe("ps", 1) != before
     assert next(missed, None) is None  # a check was missed
 
@@ -235,6 +237,51 @@ def test_a_hung_server_costs_what_was_trained_since_the_last_checkpoint(
     assert model.training_report is not None
     assert model.training_report["recoveries"]["count"] == 1
     assert topic_gap(model.wv) > 0.5
+
+
+@pytest.mark.slow
+def test_a_killed_server_is_recovered_from_while_a_checkpoint_hangs(
+    mortal_cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(loop, "STORAGE_SECONDS", 0.5)
+    has_recovered = threading.Event()
+    write, restore = CheckpointFolder.write, recovery.Recovery.restore
+
+    def write_and_hang(folder: CheckpointFolder, *arguments: Any) -> Any:
+        if folder.checkpoints():
+            has_recovered.wait(100)
+        return write(folder, *arguments)
+
+    def restore_and_end_the_hang(recovering: recovery.Recovery) -> Any:
+        has_recovered.set()
+        return restore(recovering)
+
+    monkeypatch.setattr(CheckpointFolder, "write", write_and_hang)
+    monkeypatch.setattr(recovery.Recovery, "restore", restore_and_end_the_hang)
+    corpus = Harmed(mortal_cluster, "kill", 5000)
+    model = trained(mortal_cluster, corpus, checkpoint_dir=tmp_path, checkpoint_every="6000 words")
+    assert model.training_report is not None
+    assert model.training_report["recoveries"]["count"] == 1
+    assert "training does not wait" in caplog.text
+
+
+def test_checkpoints_whose_storage_hangs_are_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(recovery, "STORAGE_SECONDS", 0.5)
+    model = TFWord2Vec(SENTENCES[:100], vector_size=4, min_count=1, checkpoint_dir=tmp_path)
+    folder = CheckpointFolder(tmp_path)
+    manifest = folder.checkpoints()[-1] / MANIFEST_FILE
+    manifest.unlink()
+    os.mkfifo(manifest)  # whoever opens it waits for one who writes to it
+    recovering = recovery.Recovery(model, pytest.fail, folder, "run")
+    recovering.keep([], {})
+    found: list[Any] = []
+    restoring = threading.Thread(target=lambda: found.append(recovering.restore()), daemon=True)
+    restoring.start()
+    restoring.join(30)
+    assert [one.checkpoint for one in found] == [None]
+    assert f"{manifest.parent} does not answer" in caplog.text
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +30,7 @@ from gensim_tfw2v.placement.averaging.exchange import WorkerPiece, rows_graph
 from gensim_tfw2v.placement.averaging.placement import AveragingPlacement
 from gensim_tfw2v.placement.averaging.round import Rounds, RoundSettings
 from gensim_tfw2v.placement.averaging.worker_rows import RoundShape, TableHandles
+from gensim_tfw2v.placement.calls.member import Member
 from gensim_tfw2v.placement.calls.team import Team
 from gensim_tfw2v.placement.calls.waiting import MembersLost, Waiting
 from gensim_tfw2v.placement.local.placement import LocalPlacement
@@ -66,6 +67,29 @@ def test_the_report_says_what_rounds_cost() -> None:
     assert report["raw_words"] == 2 * 12 * 1500
     assert report["bytes"] > 0
     assert {task["blocks"] for task in report["tasks"].values()} == {4}
+
+
+@pytest.mark.slow
+def test_training_continues_without_a_worker_that_the_others_do_not_reach(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As if the link between two workers were broken: what needs both does not end, and all else does."""
+    connect(shared_cluster())  # before anything is made, which another connection would take away
+    empty = tf.queue.FIFOQueue(1, [tf.int32], shapes=[[]])
+    hang, together = tf.function(empty.dequeue).get_concrete_function(), Waiting.together
+
+    def hang_together(calls: Waiting, kind: str, members: Sequence[Member], _: Any) -> Any:
+        return together(calls, kind, members, lambda cancellable: cancellable.run(hang))
+
+    monkeypatch.setattr(Waiting, "together", hang_together)
+    settings = SMALL | AVERAGING | {"round_words": 6000, "cluster_timeout": 2, "epochs": 2}
+    model = TFWord2Vec(SENTENCES, **settings, cluster=shared_cluster())
+    assert topic_gap(model.wv) > 0.3
+    assert caplog.text.count("a link between workers may be broken") == 1
+    assert model.training_report["tasks"]["worker 0"]["blocks"] > 2
+    monkeypatch.undo()
+    model.train(SENTENCES, total_examples=len(SENTENCES), epochs=1)
+    assert model.training_report["tasks"]["worker 1"]["blocks"] > 0
 
 
 # -- one placement -----------------------------------------------------------------------------------------------------

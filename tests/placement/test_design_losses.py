@@ -18,6 +18,8 @@ from support.interrupts import kill
 from support.placements import leases_on
 
 from gensim_tfw2v import ClusterError, local_cluster
+from gensim_tfw2v.cluster import connection
+from gensim_tfw2v.cluster.connection import disconnect
 from gensim_tfw2v.cluster.local import LocalCluster
 
 SECONDS_TO_END = 150  # longer than any wait that the package limits
@@ -88,10 +90,10 @@ class Loss:
             self._cluster.start(self._job, 0)
 
 
-def trains_on_first_worker(design: DesignPromises, cluster: LocalCluster) -> bool:
-    """Return whether the first worker trains blocks in another training."""
+def trains_on(worker: int, design: DesignPromises, cluster: LocalCluster) -> bool:
+    """Return whether a worker trains blocks in another training."""
     report = trained(design, cluster=cluster, workers=2).training_report
-    return report is not None and bool(report["tasks"]["worker 0"]["blocks"])
+    return report is not None and bool(report["tasks"][f"worker {worker}"]["blocks"])
 
 
 @designs_that("killed_worker")
@@ -104,7 +106,7 @@ def test_a_killed_worker_costs_what_the_table_says_and_trains_again_when_it_is_b
     again = trained(design, cluster=mortal_cluster, workers=2)
     if design.equal_after_killed_worker:
         assert_equal_models(loss.model, again)
-    wait_until(lambda: trains_on_first_worker(design, mortal_cluster))
+    wait_until(lambda: trains_on(0, design, mortal_cluster))
     assert not leases_on(mortal_cluster, "ps", "worker")
 
 
@@ -125,4 +127,29 @@ def test_a_server_that_stays_away_is_an_error_that_says_what_to_do_and_the_next_
 ) -> None:
     Loss(design, mortal_cluster, "ps", Outcome.ENDS).check()
     trained(design, cluster=mortal_cluster, workers=2)
+    assert not leases_on(mortal_cluster, "ps", "worker")
+
+
+@designs_that("killed_worker")
+def test_a_worker_that_is_away_when_the_coordinator_connects_is_named_and_trains_when_it_is_back(
+    design: DesignPromises,
+    mortal_cluster: LocalCluster,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(connection, "_START_SECONDS", 1.0)
+    disconnect(mortal_cluster.addresses)
+    kill(mortal_cluster.processes["worker", 0])
+    with ends_within(SECONDS_TO_END):
+        report = trained(design, cluster=mortal_cluster, workers=2).training_report
+    assert report is not None
+    assert not report["tasks"].get("worker 0", {}).get("blocks")
+    assert f"no answer within 1 s from worker 0 at {mortal_cluster.addresses['worker'][0]}" in caplog.text
+    mortal_cluster.start("worker", 0)
+    mortal_cluster.wait()
+    if not design.takes_in_late_workers:
+        assert not trains_on(0, design, mortal_cluster)
+        assert "trains without it until this process is started again" in caplog.text
+        disconnect(mortal_cluster.addresses)
+    wait_until(lambda: trains_on(0, design, mortal_cluster))
     assert not leases_on(mortal_cluster, "ps", "worker")

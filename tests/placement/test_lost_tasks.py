@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,16 +13,20 @@ import numpy as np
 import pytest
 from gensim.models.callbacks import CallbackAny2Vec
 from gensim.test.utils import datapath
-from support.child_process import wait_until
+from support.child_process import environment, wait_until
 from support.contract import SMALL, topic_gap, two_topics
 from support.interrupts import freeze, kill
 from support.placements import leases_on
 
 from gensim_tfw2v import TFWord2Vec, encode_corpus
-from gensim_tfw2v.cluster.connection import connect
+from gensim_tfw2v.cluster import connection
+from gensim_tfw2v.cluster.connection import connect, disconnect
 from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.cluster.local import LocalCluster
 from gensim_tfw2v.placement.downpour.placement import DownpourPlacement
+from gensim_tfw2v.placement.remote.left_tables import free_left_tables
+from gensim_tfw2v.placement.remote.tables import RemoteTables
 
 
 class AtEpochEnd(CallbackAny2Vec):
@@ -177,3 +182,71 @@ def test_a_lost_worker_costs_no_words_and_a_lost_server_costs_the_vectors(
     with pytest.raises(ClusterError, match="out of reach"):
         [other.wv[word] for word in "ab"]  # one of which the lost server had
     other.free_server_vectors()  # what is left of them
+
+
+@pytest.mark.slow
+def test_a_worker_that_was_away_at_the_beginning_joins_the_training(
+    mortal_cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(connection, "_START_SECONDS", 1.0)
+    disconnect(mortal_cluster.addresses)
+    kill(mortal_cluster.processes["worker", 1])
+    model, corpus = untrained_model(mortal_cluster, timeout=60)
+    is_back = f"worker 1 at {mortal_cluster.addresses['worker'][1]} is back"
+
+    class Starting(CallbackAny2Vec):  # type: ignore[misc]
+        def on_epoch_end(self, model: Any) -> None:
+            if is_back not in caplog.text:
+                mortal_cluster.start("worker", 1)
+                mortal_cluster.wait()
+                wait_until(lambda: is_back in caplog.text)
+
+    assert model.train(**corpus, epochs=3, callbacks=[Starting()])[1] == 3 * 3000 * 12
+    assert model.training_report["tasks"]["worker 1"]["blocks"] > 0
+
+
+class Foreign:
+    """A server of TensorFlow's own, which knows no function of this package, in a process of its own."""
+
+    def __init__(self, address: str) -> None:
+        script = f"""
+import time
+import tensorflow as tf
+server = tf.distribute.Server({{"worker": [{address!r}]}}, job_name="worker", task_index=0)
+time.sleep(600)
+"""
+        self.process = subprocess.Popen([sys.executable, "-c", script], env=environment(), stderr=subprocess.DEVNULL)
+
+
+@pytest.mark.slow
+def test_a_foreign_server_at_a_lost_workers_address_is_named_and_holds_up_no_block(
+    mortal_cluster: LocalCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    model, corpus = untrained_model(mortal_cluster, timeout=60)
+    address = mortal_cluster.addresses["worker"][1]
+    model.train(**corpus, epochs=1)
+    kill(mortal_cluster.processes["worker", 1])
+    foreign = Foreign(address)
+    try:
+        wait_until(lambda: answers(address))
+        assert model.train(**corpus, epochs=1)[1] == 3000 * 12
+
+        class Waiting(CallbackAny2Vec):  # type: ignore[misc]
+            def on_epoch_end(self, model: Any) -> None:
+                wait_until(lambda: f"worker 1 at {address} cannot be called: " in caplog.text)
+
+        assert model.train(**corpus, epochs=2, callbacks=[Waiting()])[1] == 2 * 3000 * 12
+    finally:
+        kill(foreign.process)
+
+
+@pytest.mark.slow
+def test_tables_are_freed_on_the_workers_that_are_there(mortal_cluster: LocalCluster) -> None:
+    disconnect(mortal_cluster.addresses)  # workers may have been started again
+    connected = connect(mortal_cluster)
+    tables = RemoteTables(connected, 1, [("worker", 1)])
+    tables.load("inputs", np.zeros((10, 3), np.float32))
+    tables.free_later()
+    kill(mortal_cluster.processes["worker", 0])
+    free_left_tables(connected, {})
+    assert not connected.describe("worker", 1)["runs"]

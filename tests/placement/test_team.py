@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -10,7 +13,10 @@ from support.placements import leases_on, shared_cluster
 
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.placement.calls import waiting as waiting_module
+from gensim_tfw2v.placement.calls.member import Member
 from gensim_tfw2v.placement.calls.team import Team
+from gensim_tfw2v.placement.calls.waiting import MembersLost, Waiting
 from gensim_tfw2v.placement.calls.worker_tables import WorkerTables
 from gensim_tfw2v.placement.remote.tables import RemoteTables
 
@@ -103,3 +109,34 @@ def test_tables_are_freed_later_whose_loading_was_interrupted(team: Team[WorkerT
     assert leases_on(shared_cluster(), "worker") == {left.lease}
     new = tables_on(team, 0)
     assert leases_on(shared_cluster(), "worker") == {new.lease}
+
+
+def test_the_time_in_which_a_worker_has_other_calls_is_not_that_of_a_call() -> None:
+    waiting = Waiting(connect(shared_cluster()), timeout=2.0)  # a worker that answers has four seconds
+    with closing_member() as member:
+        calls = [waiting.begin([member], lambda *_: time.sleep(1.5)) for _ in range(4)]
+        for of_one in reversed(calls):
+            waiting.results("test", of_one)
+
+
+def test_a_call_that_waits_for_one_that_hangs_ends_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting_module, "_LAST_SECONDS", 0.1)
+    connection, ended = connect(shared_cluster()), threading.Event()
+    waiting = Waiting(connection, timeout=0.5)
+    with closing_member() as member:
+        hung, queued = (waiting.begin([member], lambda *_: ended.wait(60)) for _ in range(2))
+        try:
+            for of_one in (hung, queued):
+                with pytest.raises(MembersLost, match=member.name):
+                    waiting.results("test", of_one)
+        finally:
+            ended.set()
+            connection.worker_locks.abandoned.clear()
+
+
+@contextmanager
+def closing_member() -> Iterator[Member]:
+    """Yield a worker, whose thread ends with the block."""
+    member = Member(0, connect(shared_cluster()))
+    yield member
+    member.close(10.0)

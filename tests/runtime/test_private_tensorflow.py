@@ -147,6 +147,44 @@ def test_operations_of_a_loop_have_an_order_unless_that_is_turned_off(is_ordered
     assert any(name.startswith(f"^{prints[0].name}") for name in prints[1].input) == is_ordered
 
 
+WITHOUT_LOCK = """
+import gc
+from gensim_tfw2v.runtime import private_tensorflow as private
+from gensim_tfw2v.runtime.tensorflow import load_tensorflow
+
+tf = load_tensorflow()
+from tensorflow.python.eager import context
+own = context.context()
+private.wait_for_tasks_without_lock()
+
+def doubled(number):
+    return tf.while_loop(lambda turn, _: turn < 3, lambda turn, found: (turn + 1, found * 2), [0, number])[1]
+
+before = set(own.list_function_names())
+function = tf.function(doubled, autograph=False)
+print(int(function(tf.constant(5))))
+(name,) = [name for name in set(own.list_function_names()) - before if "doubled" in name]
+own.add_function_def(own.get_function_def(name))  # now twice
+own.remove_function(name)
+del function
+gc.collect()
+print(own.has_function(name))
+try:
+    own.remove_function("nothing")
+except tf.errors.InvalidArgumentError as error:
+    print(error.message)
+"""
+
+
+def test_functions_are_added_and_removed_without_pythons_lock() -> None:
+    done = run_script(WITHOUT_LOCK)
+    assert done.stdout.split("\n")[:-1] == [
+        "40",
+        "False",
+        "Tried to remove non-existent function 'nothing'.",
+    ], done.stderr
+
+
 CONNECTING = """
 import copy
 from gensim_tfw2v import local_cluster
@@ -166,9 +204,13 @@ def without_tasks(definition):
         alone.cluster.job.remove(job)
     return alone
 
+def whole(definition):
+    print("between", jobs())
+    return definition
+
 with local_cluster(ps=1, workers=1) as cluster:
     addresses = cluster.as_dict()
-    with private.server_definition_in_two_steps(without_tasks, lambda: print("between", jobs())):
+    with private.server_definition_in_two_steps(without_tasks, whole):
         tf.config.experimental_connect_to_cluster(tf.train.ClusterSpec(addresses), job_name="chief")
     print("connected", jobs())
     whole = copy.deepcopy(private.server_definition())

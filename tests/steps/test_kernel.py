@@ -18,7 +18,7 @@ from support.example_blocks import SETTINGS, maker_from, random_tables, read, wo
 import gensim_tfw2v.operations as compiled
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster.errors import ClusterError
-from gensim_tfw2v.placement import choice
+from gensim_tfw2v.placement.calls import worker_return
 from gensim_tfw2v.placement.local import placement as placement_here
 from gensim_tfw2v.placement.local.placement import LocalPlacement
 from gensim_tfw2v.steps import kernel as kernels
@@ -100,10 +100,10 @@ def test_tasks_without_compiled_operations_are_refused_by_a_process_that_trains_
 ) -> None:
     tasks: Any = SimpleNamespace(described_steps={"worker 0": PLAIN, "worker 1": COMPILED, "ps 1": PLAIN})
     with pytest.raises(ClusterError) as raised:
-        choice.check_steps(tasks)
+        worker_return.check_steps(tasks)
     assert contains(str(raised.value), "a worker without compiled operations, for a process that has them")
-    monkeypatch.setattr(choice, "kernel", plain_kernel)
-    choice.check_steps(tasks)
+    monkeypatch.setattr(worker_return, "kernel", plain_kernel)
+    worker_return.check_steps(tasks)
 
 
 def test_blocks_of_any_size_share_one_graph_over_several_epochs() -> None:

@@ -72,6 +72,8 @@ class DesignPromises:
         By how much they may differ from those, as a share of the largest number.
     killed_worker, killed_server : Outcome, optional
         What becomes of a training. None: there are no tasks.
+    takes_in_late_workers : Promise
+        A worker that is away when the coordinator connects trains once it answers.
     equal_after_killed_worker, equal_after_killed_server : Promise
         With `workers=2`, the training then gives the bits of one that nothing disturbed.
     has_tables_on : tuple of str
@@ -109,6 +111,7 @@ class DesignPromises:
     tolerance: float = 0.0
     killed_worker: Outcome | None = None
     killed_server: Outcome | None = None
+    takes_in_late_workers: Promise = True
     equal_after_killed_worker: Promise = NO_TASKS
     equal_after_killed_server: Promise = NO_TASKS
     has_tables_on: tuple[str, ...] = ()

@@ -131,6 +131,7 @@ _TABLE = (
         name="averaging",
         arguments={"distribution": "averaging", "round_words": 2000},
         like_one_process=No("two workers average what each of them finds alone"),
+        takes_in_late_workers=No("the other workers cannot call one that was away"),
         equal_after_killed_worker=No("the average is one of fewer workers"),
         report_keys=frozenset(("rounds",)),
         takes=frozenset(("round_words",)),

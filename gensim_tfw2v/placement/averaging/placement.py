@@ -85,10 +85,11 @@ class AveragingPlacement(Placement):
         self._rounds = Rounds(self._team, settings, model, reader, objective, connection.number, self._metrics)
         team, values = self._team, tables.present()
         with team.loading():
+            self._leave_out_late_workers()
             for member in team.members:
                 if not (member.is_missed or team.tables_of(member) or team.can_be_called(member)):
                     team.leave_out({member: "it does not answer"})
-            ready = [member for member in team.members if not member.is_missed or team.is_back(member)]
+            ready = [member for member in team.members if not member.is_missed or self._is_back(member)]
             for member in ready:
                 if not team.tables_of(member):
                     self._add(member)
@@ -178,16 +179,30 @@ class AveragingPlacement(Placement):
         """Let lost workers that have come back take part again, with tables from a worker that was not lost."""
         for member in self._team.members:
             others = self._team.taking_part()
-            if member.is_missed and others and self._team.is_back(member):
+            if member.is_missed and others and self._is_back(member):
                 began = time.monotonic()
                 if self._copies(self._team.own_tables(others[0]), self._add(member)):
                     self._team.record_return(member)
                     logger.info("%s received its tables in %.1f s", member.name, time.monotonic() - began)
 
+    def _leave_out_late_workers(self) -> None:
+        for member in self._team.members:
+            if member.address in self._connection.late and not member.is_missed:
+                member.is_missed = True
+                logger.warning(
+                    "%s did not answer when this process connected, so the other workers cannot average with it; "
+                    "distribution='averaging' trains without it until this process is started again",
+                    member.name,
+                )
+
+    def _is_back(self, member: Member) -> bool:
+        may_be = member.address not in self._connection.late and not member.is_cut_off
+        return may_be and self._team.is_back(member)
+
     def _copies(self, source: AveragedTables, new: AveragedTables) -> bool:
         """Copy another worker's base to a worker's new tables; if that fails, leave the worker out and return False."""
         try:
-            self._team.waiting.together("copy", [new.member, source.member], lambda _: new.copy_from(source))
+            self._team.waiting.together("copy", [source.member, new.member], lambda _: new.copy_from(source))
         except MembersLost as lost:
             self._team.leave_out({new.member: str(lost), **lost.reasons})
         except self._tf.errors.OpError as error:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError
-from gensim_tfw2v.cluster.health import silent_of
+from gensim_tfw2v.cluster.health import answering, silent_of
 from gensim_tfw2v.placement.calls.program import Program, TrainedTables
 from gensim_tfw2v.placement.calls.work import Job, Work
 from gensim_tfw2v.placement.calls.worker_thread import WorkerThread
@@ -121,9 +121,12 @@ class Dispatcher:
             if elapsed < _SECONDS_BETWEEN_LOOKS:
                 return
             self._last_look += elapsed
-            for thread in self._threads:
-                # Time in which this process was stopped does not count against the workers.
-                thread.look(min(elapsed, 2 * _SECONDS_BETWEEN_LOOKS))
+            # Time in which this process was stopped does not count against the workers.
+            counted = min(elapsed, 2 * _SECONDS_BETWEEN_LOOKS)
+            overdue = [thread for thread in self._threads if thread.is_overdue(counted)]
+            there = answering(thread.address for thread in overdue)
+            for thread in overdue:
+                thread.look(thread.address in there)
         finally:
             self._looking.release()
 
@@ -156,8 +159,9 @@ class Dispatcher:
         """Close; return whether no worker can use the tables any more: all threads have ended, and no worker hangs."""
         self._work.closed.set()
         if not self._have_ended():
+            there = answering(self._connection.tasks("worker").values())
             for thread in self._threads:
-                thread.leave()
+                thread.leave(thread.address in there)
         return self._have_ended() and not self._connection.worker_locks.abandoned
 
     def _have_ended(self) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import Connection, connect, device
-from gensim_tfw2v.cluster.cutting import cut_if_silent
+from gensim_tfw2v.cluster.cutting import cut_silent
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers, wait_while_answering
 from gensim_tfw2v.corpus.sections.encoders import Encoder, LostEncoderError
@@ -95,5 +95,5 @@ class WorkerEncoder(Encoder):
 
     def _loss(self, why: str) -> LostEncoderError:
         self._is_lost = True
-        cut_if_silent(self._address)  # else a call that waits for it would outlast this connection to the cluster
+        cut_silent([self._address])  # else a call that waits for it would outlast this connection to the cluster
         return LostEncoderError(f"{self._name} is lost: {why}")

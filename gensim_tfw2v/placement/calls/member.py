@@ -26,6 +26,8 @@ class Member:
     ----------
     registration : Registration
         Which model the worker knows.
+    is_cut_off : bool
+        Whether other workers have not reached it although it answers this process.
     """
 
     def __init__(self, number: int, connection: Connection) -> None:
@@ -35,6 +37,7 @@ class Member:
         self.name = f"worker {number} at {self.address}"
         self.registration = Registration()
         self.is_missed = False  # the log has said that it is gone
+        self.is_cut_off = False
         self._locks = connection.worker_locks
         self._closed = threading.Event()
         self._calls: SimpleQueue[Any] = SimpleQueue()
@@ -48,7 +51,10 @@ class Member:
         self._thread.start()
 
     def submit(self, function: Callable[[CancellableCalls], Any], locks: list[int]) -> tuple[Future[Any], Any]:
-        """Have the thread call a function with these workers' locks held; return its result, and how to cancel it."""
+        """Have the thread call a function with these workers' locks held; return its result, and how to cancel it.
+
+        The result counts as running once the thread has ended its former calls.
+        """
         result: Future[Any] = Future()
         calls = CancellableCalls()
 
@@ -96,6 +102,8 @@ def _serve(calls: SimpleQueue[Any]) -> None:
     with own_executor() as executor:
         while (call := calls.get()) is not None:
             result, function = call
+            if not result.set_running_or_notify_cancel():
+                continue
             try:
                 result.set_result(function())
             except BaseException as error:

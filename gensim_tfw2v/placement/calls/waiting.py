@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, wait
 from typing import Any, TypeVar
 
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import Connection
-from gensim_tfw2v.cluster.cutting import cut_if_silent
+from gensim_tfw2v.cluster.cutting import cut_silent
 from gensim_tfw2v.cluster.errors import ClusterError, brief
-from gensim_tfw2v.cluster.health import Silence, answers
+from gensim_tfw2v.cluster.health import Silence, answering, answers
 from gensim_tfw2v.placement.calls.member import Member
 from gensim_tfw2v.placement.calls.patience import Patience
 from gensim_tfw2v.placement.calls.worker_return import can_be_called, is_lost
@@ -41,27 +40,37 @@ class _Call:
         self.finished = 0.0  # when it ended
         self.seconds = 0.0
         self.is_left = False  # it does not end, and nobody waits for it
-        self._silences = {member: Silence(member.address) for member in needed}
+        self._silences = {member: Silence() for member in needed}
         self.future, self._calls = caller.submit(function, [member.number for member in needed])
         self.future.add_done_callback(self._finish)
 
     def _finish(self, _: Future[Any]) -> None:
         self.finished = time.monotonic()
 
-    def silent(self) -> list[Member]:
-        """Return the workers that have not answered several checks in a row."""
-        return [member for member, silence in self._silences.items() if silence.look()]
+    def silent(self, there: Collection[str]) -> list[Member]:
+        """Return the workers that have not answered several checks in a row, given the addresses that answer now."""
+        return [member for member, silence in self._silences.items() if silence.record(member.address in there)]
 
     def cancel(self) -> None:
-        """Cancel the call; a thread that does not become free soon is abandoned to it."""
+        """Cancel the call, which may not have begun."""
+        self.future.cancel()
         self._calls.cancel()
-        for member in self.needed:
-            cut_if_silent(member.address)
-        with contextlib.suppress(Exception):
-            self.future.result(timeout=_LAST_SECONDS)
+
+    def leave(self) -> None:
+        """Abandon the thread to the call if that has not ended."""
         if not self.future.done():
             self.is_left = True
             self.caller.begin_anew()
+
+
+def _end(calls: Sequence[_Call]) -> None:
+    """Cancel calls, and abandon threads that do not become free soon."""
+    for call in calls:
+        call.cancel()
+    cut_silent([member.address for call in calls for member in call.needed])
+    wait([call.future for call in calls], _LAST_SECONDS)
+    for call in calls:
+        call.leave()
 
 
 class Waiting:
@@ -95,7 +104,10 @@ class Waiting:
         return [call(member) for member in members]
 
     def together(self, kind: str, members: Sequence[Member], function: Callable[[Any], Any]) -> Any:
-        """Return the result of a function that needs all of these workers."""
+        """Return the result of a function that needs all of these workers.
+
+        If they do not finish it although all answer, the last one is lost, and cut off from the others.
+        """
         call = _Call(members[0], members, function)
         return self.results(kind, [call]).values[members[0]]
 
@@ -111,16 +123,15 @@ class Waiting:
                 continue
             last_look += elapsed
             for call in running:
-                # Time in which this process was stopped does not count against the workers.
-                call.seconds += min(elapsed, 2 * _SECONDS_BETWEEN_LOOKS)
-                if not call.future.done():
-                    lost.update(self._look(call, patience))
+                # Time in which this process was stopped, or the worker had other calls, does not count against it.
+                call.seconds += min(elapsed, 2 * _SECONDS_BETWEEN_LOOKS) if call.future.running() else 0.0
+            lost.update(self._look([call for call in running if not call.future.done()], patience))
         values: dict[Any, Any] = {}
         failure: Exception | None = None
         for call in calls:
-            error = call.future.exception() if call.future.done() else None
             if call.caller in lost or not lost.keys().isdisjoint(call.needed):
                 continue
+            error = call.future.exception() if call.future.done() else None
             if error is None:
                 values[call.caller] = call.future.result()
                 patience.record(call.caller.number, max(call.seconds, 1e-3))
@@ -136,25 +147,34 @@ class Waiting:
             raise MembersLost(lost, values)
         return _Results(values, {call.caller: call.finished for call in calls})
 
-    def _look(self, call: _Call, patience: Patience) -> dict[Member, str]:
-        """Return the workers that hold up a call for too long, with reasons; in that case, cancel the call."""
-        number = call.caller.number
-        if call.seconds <= patience.limit(number, is_answering=False):
-            return {}
+    def _look(self, calls: Sequence[_Call], patience: Patience) -> dict[Member, str]:
+        """Return the workers that hold up calls for too long, with reasons, and cancel these calls."""
+        overdue = [call for call in calls if call.seconds > patience.limit(call.caller.number, is_answering=False)]
+        there = answering(member.address for call in overdue for member in call.needed)
+        found = {call: self._late(call, there, patience) for call in overdue}
+        abandoned = self._connection.worker_locks.abandoned
+        found |= {
+            call: {call.caller: "hangs in an earlier call"}
+            for call in calls
+            if call.caller.number in abandoned and not (call.future.running() or call.future.done())
+        }
+        lost = {member: reason for of_call in found.values() for member, reason in of_call.items()}
+        abandoned.update(member.number for member in lost)
+        _end([call for call, of_call in found.items() if of_call])
+        return lost
+
+    def _late(self, call: _Call, there: Collection[str], patience: Patience) -> dict[Member, str]:
+        """Return the workers that hold up a call for too long, with reasons, given the addresses that answer."""
         late = f"has not finished its call for {call.seconds:.0f} s"
-        found = {member: f"{late} and is silent" for member in call.silent()}
-        is_too_late = call.seconds > max(patience.limit(number, is_answering=True), 2 * self._timeout)
-        if is_too_late and not found and len(call.needed) > 1:
-            call.cancel()
-            names = ", ".join(member.name for member in call.needed)
-            raise ClusterError(f"{names} have not averaged their rows for {call.seconds:.0f} s, although all answer")
-        if is_too_late and not found:
-            found = {call.caller: late}
-        if found:
-            for member in found:
-                self._connection.worker_locks.abandoned.add(member.number)
-            call.cancel()
-        return found
+        found = {member: f"{late} and is silent" for member in call.silent(there)}
+        is_too_late = call.seconds > max(patience.limit(call.caller.number, is_answering=True), 2 * self._timeout)
+        if found or not is_too_late:
+            return found
+        if len(call.needed) == 1:
+            return {call.caller: late}
+        last = call.needed[-1]  # which link is broken is not known: without enough of them, the others reach each other
+        last.is_cut_off = True
+        return {last: f"{late} with the others, although all answer: a link between workers may be broken"}
 
     def _lost_by(self, call: _Call, error: Exception) -> dict[Member, str]:
         """Return the workers whose loss caused an error, none if it has another cause."""

@@ -14,7 +14,6 @@ from gensim_tfw2v.cluster.health import wait_while_answering
 from gensim_tfw2v.cluster.task import key_of
 from gensim_tfw2v.placement.calls.member import Member
 from gensim_tfw2v.placement.contract import TABLES
-from gensim_tfw2v.placement.remote.left_tables import free_when_next_are_made
 from gensim_tfw2v.placement.remote.tables import RemoteTables
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
@@ -116,8 +115,8 @@ class WorkerTables:
     def free_later(self) -> None:
         """Free the memory when tables are made next on this worker, which may not answer now."""
         self._is_given_up = True
-        if self.lease is not None:
-            free_when_next_are_made(self.lease)
+        if self._made is not None:
+            self._made.free_later()
 
     def _wait(self, call: Callable[[], _Result], seconds: float) -> _Result:
         return wait_while_answering(call, {self.member.task: self.member.address}, seconds)

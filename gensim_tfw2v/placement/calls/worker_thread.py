@@ -12,7 +12,7 @@ from typing import Any
 
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import device
-from gensim_tfw2v.cluster.cutting import CancellableCalls, cut_if_silent
+from gensim_tfw2v.cluster.cutting import CancellableCalls, cut
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.health import Silence, answers
 from gensim_tfw2v.cluster.specification import VACANT
@@ -46,18 +46,18 @@ class WorkerThread:
         self._calls: CancellableCalls | None = None  # while one runs
         self._seconds = 0.0  # how long it has run
         self._is_late = number in work.connection.worker_locks.abandoned
-        self._silence = Silence(self._address)
+        self._silence = Silence()
         self._thread = threading.Thread(target=self._run, name=f"tfw2v-cluster-{number}", daemon=True)
 
     @property
-    def _address(self) -> str:
+    def address(self) -> str:
         """The worker's address, which may change while the worker is away."""
         return self._work.connection.addresses["worker"][self._number]
 
     @property
     def name(self) -> str:
         """The worker's number and address."""
-        return f"worker {self._number} at {self._address}"
+        return f"worker {self._number} at {self.address}"
 
     @property
     def is_training(self) -> bool:
@@ -74,41 +74,50 @@ class WorkerThread:
         self._thread.join(timeout=max(0.0, seconds))
         return not self._thread.is_alive()
 
-    def look(self, elapsed: float) -> None:
-        """Give the blocks of a call that takes too long to other workers, `elapsed` seconds after the last look."""
+    def is_overdue(self, elapsed: float) -> bool:
+        """Return whether a call takes longer than a silent worker may, `elapsed` seconds after the last question."""
         with self._lock:
-            calls = self._calls
             self._seconds += elapsed
-            seconds = self._seconds
-        patience = self._work.patience
-        if calls is None or seconds <= patience.limit(self._number, is_answering=False):
+            is_overdue = self._calls is not None and self._seconds > self._work.patience.limit(
+                self._number, is_answering=False
+            )
+        if not is_overdue:
             self._silence.forget()
+        return is_overdue
+
+    def look(self, does_answer: bool) -> None:
+        """Give the blocks of an overdue call to other workers, if the worker is silent or needs too long."""
+        if not self.is_overdue(0.0):  # the call has ended meanwhile
             return
-        is_silent = self._silence.look()
-        limit = patience.limit(self._number, is_answering=True)
+        with self._lock:
+            calls, seconds = self._calls, self._seconds
+        is_silent = self._silence.record(does_answer)
+        limit = self._work.patience.limit(self._number, is_answering=True)
         if is_silent or seconds > limit:
             self._hand_over(calls, f"has not finished its block for {seconds:.0f} s" + " and is silent" * is_silent)
         # A worker that answers may finish, and then it is known how long it needs.
         if is_silent or seconds > 2 * max(limit, self._work.call_timeout):
-            self._cancel(calls)
+            self._cancel(calls, does_answer)
 
-    def leave(self) -> None:
+    def leave(self, does_answer: bool) -> None:
         """Free the thread of a worker that hangs in a call or waits for a lost server; its later pushes are dropped."""
         with self._lock:
             calls = self._calls
-        if calls is not None and (self._work.servers.failure is not None or not answers(self._address)):
+        if calls is not None and (self._work.servers.failure is not None or not does_answer):
             with contextlib.suppress(ClusterError):  # a server was lost
                 self._hand_over(calls, "does not answer at the end of training")
-            self._cancel(calls)
+            self._cancel(calls, does_answer)
 
-    def _cancel(self, calls: CancellableCalls) -> None:
-        """Free the thread from its call."""
-        calls.cancel()
-        cut_if_silent(self._address)
+    def _cancel(self, calls: CancellableCalls | None, does_answer: bool) -> None:
+        """Free the thread from its call. A request that TensorFlow still sends cannot be cancelled, but cut."""
+        if calls is not None:
+            calls.cancel()
+        if not does_answer:
+            cut(self.address)
 
-    def _hand_over(self, calls: CancellableCalls, reason: str) -> None:
+    def _hand_over(self, calls: CancellableCalls | None, reason: str) -> None:
         with self._lock:
-            if self._calls is not calls or self._is_late:
+            if calls is None or self._calls is not calls or self._is_late:
                 return
             self._is_late = True
             attempts, self._attempts = self._attempts, []
@@ -132,7 +141,7 @@ class WorkerThread:
         staged: tuple[Attempt, Any] | None = None  # with the block that waits on the worker
         registration = Registration()
         waited = 0.0
-        if self._is_late or not answers(self._address) or not self._begin_use():
+        if self._is_late or not answers(self.address) or not self._begin_use():
             if not self._await_return("it does not answer"):
                 return
             self._end_lateness()
@@ -250,11 +259,11 @@ class WorkerThread:
         """Return whether the worker can be used again after an error."""
         with self._lock:
             attempts, self._attempts = self._attempts, []
-        if remote_functions.is_missing_function(error):
-            error = ClusterError(f"{self.name} was not started by `tfw2v server`")
-        elif has_forgotten_model(error):
+        if remote_functions.is_missing_function(error):  # another program is where a worker was
+            return self._hand_back(attempts) and self._await_return("it was not started by `tfw2v server`")
+        if has_forgotten_model(error):
             return self._hand_back(attempts)
-        elif message := remote_functions.task_error_message(error):
+        if message := remote_functions.task_error_message(error):
             error = ClusterError(f"{self.name}: {message}")
         elif isinstance(error, self._tf.errors.OpError):
             if self._is_late:
@@ -263,7 +272,7 @@ class WorkerThread:
                 self._work.servers.call(self._work.trained.tables.probe)
             except ClusterError:  # all threads end
                 return False
-            lost = is_lost(self._address, error)
+            lost = is_lost(self.address, error)
             if lost or is_of_earlier_training(self._work.trained.tables.name, error):
                 if attempts and not self._end_ticket():
                     return False
@@ -291,14 +300,14 @@ class WorkerThread:
         """Return True once the worker can be called again, False if training ends before."""
         self._attendance.end_use(self._number, self)
         self._work.metrics.set_present(self._number, False)
-        is_missed = not self._is_late and self._address != VACANT and not self._attendance.is_away(self._number)
+        is_missed = not self._is_late and self.address != VACANT and not self._attendance.is_away(self._number)
         complaint = f"{self.name} is gone ({reason})" if is_missed else None
         while True:
             if not await_return(self._number, self._work, complaint):
                 return False
             if self._begin_use():
                 break
-        self._silence = Silence(self._address)
+        self._silence = Silence()
         if self._is_late:  # its cancelled call must end on the worker before the next call
             self._work.closed.wait(min(self._work.patience.usual(self._number), _LONGEST_REST_SECONDS))
         return True

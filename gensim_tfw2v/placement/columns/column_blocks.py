@@ -8,6 +8,7 @@ Servers keep blocks while these are trained, for graphs that call by name.
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -32,7 +33,9 @@ READ_WORDS = "gensim_tfw2v.read_words"
 KEEP_COLUMN_BLOCK = "gensim_tfw2v.keep_column_block"
 COLUMN_BATCH = "gensim_tfw2v.column_batch"
 DROP_COLUMN_BLOCK = "gensim_tfw2v.drop_column_block"
-_BLOCKS_KEPT = 256  # including those of coordinators that have died
+# More blocks than this are kept if they are in use: unused ones may be those of coordinators that have died.
+_BLOCKS_KEPT = 256
+_SECONDS_KEPT = 900.0
 
 
 class MovedRows(NamedTuple):
@@ -168,7 +171,8 @@ class KeptBlocks:
 
     def __init__(self, factory: BlockFactory) -> None:
         self._factory = factory
-        self._blocks: OrderedDict[tuple[int, int], list[ServerBatch]] = OrderedDict()  # by the lease's key and the job
+        # By the lease's key and the job, the one that was used last at the end, with the time of that.
+        self._blocks: OrderedDict[tuple[int, int], tuple[float, list[ServerBatch]]] = OrderedDict()
         self._lock = threading.Lock()
 
     def functions(self) -> Mapping[str, Callable[..., Any]]:
@@ -197,15 +201,25 @@ class KeptBlocks:
 
         lease_key, batches = self._factory.answer(name, assignment, make)
         with self._lock:
-            self._blocks[lease_key, int(job)] = batches
-            while len(self._blocks) > _BLOCKS_KEPT:
+            self._use((lease_key, int(job)), batches)
+            while len(self._blocks) > _BLOCKS_KEPT and self._is_oldest_unused():
                 self._blocks.popitem(last=False)
         return np.bool_(True)
+
+    def _use(self, block: tuple[int, int], batches: list[ServerBatch]) -> None:
+        self._blocks[block] = time.monotonic(), batches
+        self._blocks.move_to_end(block)
+
+    def _is_oldest_unused(self) -> bool:
+        used, _ = next(iter(self._blocks.values()))
+        return time.monotonic() - used > _SECONDS_KEPT
 
     def batch(self, lease_key: Any, job: Any, batch: Any) -> Any:
         """Return the arrays of one of a kept block's batches."""
         with self._lock:
-            batches = self._blocks.get((int(lease_key), int(job)), [])
+            _, batches = self._blocks.get((int(lease_key), int(job)), (0.0, []))
+            if batches:
+                self._use((int(lease_key), int(job)), batches)
         if not 0 <= batch < len(batches):
             raise TaskError(f"this server has no batch {batch} of the job {job}")
         # Copies, because a graph may write to the arrays that a Python function returns.

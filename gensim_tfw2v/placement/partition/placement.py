@@ -201,7 +201,8 @@ class PartitionPlacement(SubModelPlacement):
     def _turn_of(self, chunk: int) -> Iterator[None]:
         """Wait until the chunks before this one have gone to the workers, so that all train them in the same order."""
         with self._turns:
-            self._turns.wait_for(lambda: chunk <= min([self._next_chunk, *self._missing]), _TURN_SECONDS)
+            if not self._turns.wait_for(lambda: chunk <= min([self._next_chunk, *self._missing]), _TURN_SECONDS):
+                logger.warning("chunk %i is trained before an earlier one; other runs with this seed differ", chunk)
             try:
                 yield
             finally:

@@ -35,9 +35,12 @@ def take_over(state: Mapping[str, Any]) -> None:
 
 
 def free_left_tables(connection: Connection, state: Mapping[str, Any]) -> None:
-    """Free the tables that a placement's state names, and those of coordinators that have died, on all tasks now."""
+    """Free the tables that a placement's state names, and those of coordinators that have died, on all tasks now.
+
+    Workers that cannot be called are left out.
+    """
     take_over(state)
-    workers = (("worker", int(name.rpartition(" ")[2])) for name in connection.tasks("worker"))
+    workers = (("worker", int(name.rpartition(" ")[2])) for name in connection.describe_answering_workers())
     free_stale_tables(connection, (*servers_of(connection), *workers))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -56,6 +57,8 @@ class RemoteTables:
         self._handles: dict[str, list[Any]] = {}
         self._extra: dict[str, Any] = {}
         self._names: list[str] = []
+        self._ending = threading.Lock()  # guards the next two
+        self._is_freed = self._is_given_up = False
         free_stale_tables(connection, self._tasks)
 
     def device_of(self, shard: int) -> str:
@@ -230,15 +233,24 @@ class RemoteTables:
             Whether a worker that does not answer may still use these tables by their names.
         """
         free_lease(self._tasks, self.name, self._names)
-        if not may_be_used:
-            _free_numbers.append(self._number)
+        with self._ending:
+            self._is_freed = True
+            if not (may_be_used or self._is_given_up):
+                _free_numbers.append(self._number)
         self._handles.clear()
         self._extra.clear()
         self._names.clear()
 
     def free_later(self) -> None:
-        """Free the tables when the next ones are made: now a task may be lost, or still receive rows."""
-        free_when_next_are_made(self.name)
+        """Free the tables when the next ones are made: now a task may be lost, or still receive rows.
+
+        Their name is not used again, also if a thread that has waited for a task still frees them. Otherwise the tables
+        that have the name then would be freed.
+        """
+        with self._ending:
+            self._is_given_up = True
+            if not self._is_freed:
+                free_when_next_are_made(self.name)
 
     def _record(self, names: list[str]) -> None:
         """Record the tables on every task before they are made, so that they can be freed if this process dies."""
