@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import simpy
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.placement.calls.ramp_up import RampUp
 from simulation.loads import downpour_load
 from simulation.scenario import Scenario
@@ -25,7 +26,7 @@ class SimulatedDownpour(SimulatedTraining):
         if scenario.most_blocks is not None:
             self._left = min(load.blocks, scenario.most_blocks * scenario.workers)
         self.expected_blocks = self._left
-        self._ramp_up = RampUp(load.in_flight, load.blocks, load.words, share_rows=load.parts > 1)
+        self._ramp_up = RampUp(load.in_flight, blocks_for_one_more=tuning.BLOCKS_FOR_ONE_MORE)
         if scenario.most_blocks is not None:
             self._ramp_up.count(load.blocks)  # what follows is simulated, and not the beginning
         self._in_flight = 0
@@ -78,10 +79,10 @@ class SimulatedDownpour(SimulatedTraining):
         words, blocks = tally.words, tally.blocks
         yield from self.send_rows(worker, load.rows_bytes)
         yield worker.exchanger.work(costs.worker.block)
-        for part in range(load.parts):
-            yield from self.train(worker, load.words / load.parts)
-            if part < load.parts - 1:
-                yield from self.exchange(worker, load.shared_bytes)
+        yield from self.train(worker, load.words)
+        if load.bytes_again:
+            yield from self.read_rows(load.bytes_again)
+            yield from self.send_rows(worker, load.bytes_again)
         yield from self.push(worker, load.rows_bytes)
         tally.stale_words.append(tally.words - words)
         tally.stale_blocks.append(tally.blocks - blocks)

@@ -17,7 +17,7 @@ from gensim_tfw2v.placement.partition.draws import SHUFFLE, Partition
 from gensim_tfw2v.placement.request import CorpusSize
 from gensim_tfw2v.placement.synchronous.round_size import rounds_for_workers
 from gensim_tfw2v.planning.tasks import averaged_bytes, bytes_of_ids, downpour_traffic
-from gensim_tfw2v.planning.workload import ID_BYTES, TABLES
+from gensim_tfw2v.planning.workload import ID_BYTES
 from simulation.scenario import Scenario
 
 _COUNT_BYTES = 4  # of how often a sub-model has trained a word
@@ -48,9 +48,8 @@ class BlockLoad:
     blocks: int  # of the whole training
     in_flight: int  # of all workers
     overlaps: bool  # a worker pulls the next block's rows while it trains
-    parts: int
-    rows_bytes: float  # pulled before the first part, and pushed after the last
-    shared_bytes: float  # pushed and pulled after every other part
+    rows_bytes: float  # pulled, and pushed
+    bytes_again: float  # read once more before the push
     ids: float
     call_blocks: int  # that a worker trains for one message from the coordinator
 
@@ -64,17 +63,15 @@ def downpour_load(scenario: Scenario) -> BlockLoad:
     traffic = downpour_traffic(workload, workers, scenario.whole_cores, scenario.batch_words)
     chunks = count_of_chunks(workload.words, chosen.block_words)
     words = math.ceil(workload.words / chunks)
-    shared = chosen.shared_rows * TABLES * workload.row_bytes
-    rows_bytes = traffic.one_way - (chosen.parts - 1) * shared
+    rows_bytes = traffic.rows * (workload.row_bytes + ID_BYTES)
     overlaps = chosen.in_flight > workers
     return BlockLoad(
         words,
         chunks * workload.epochs,
         chosen.in_flight,
         overlaps,
-        chosen.parts,
         rows_bytes,
-        shared,
+        2 * (traffic.one_way - rows_bytes),
         bytes_of_ids(workload, words),
         traffic.call_blocks,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gensim_tfw2v import tuning
@@ -55,12 +56,18 @@ def downpour_traffic(workload: Workload, workers: int, cores: int, batch_words: 
     """Return what a block takes whose rows are on servers; `cores` are those of each worker."""
     blocks = choose_blocks_in_flight(workload.words, workers, workload.limits, batch_words, cores)
     words = workload.words / math.ceil(workload.words / blocks.block_words)  # the last block is shorter
-    rows = sum(workload.rows_of_block(words, blocks.negative_pool))
-    one_way = rows * (workload.row_bytes + ID_BYTES)
-    one_way += (blocks.parts - 1) * blocks.shared_rows * TABLES * workload.row_bytes
+    of_tables = workload.rows_of_block(words, blocks.negative_pool)
+    rows = sum(of_tables)
+    again = rows_read_again(of_tables) if blocks.in_flight > 1 else 0.0
+    one_way = (rows + again / 2) * (workload.row_bytes + ID_BYTES)
     call_blocks = blocks_of_a_call(workload, workers, words, cores)
     ids = bytes_of_ids(workload, words) / call_blocks
     return Traffic(words, blocks.in_flight, rows, one_way, ids, call_blocks=call_blocks)
+
+
+def rows_read_again(of_tables: Sequence[float]) -> float:
+    """Return how many rows a block reads again before its push, given how many it trains of each table."""
+    return sum(min(rows, tuning.MOST_HOT_ROWS) for rows in of_tables)
 
 
 def blocks_of_a_call(workload: Workload, workers: int, block_words: float, cores: int) -> int:

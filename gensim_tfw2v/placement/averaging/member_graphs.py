@@ -32,12 +32,12 @@ from gensim_tfw2v.placement.tasks.refused_steps import most_moved
 from gensim_tfw2v.steps.adagrad import rate_factor, states_of, vectors_of
 from gensim_tfw2v.steps.concurrent_updates import (
     ConcurrentUpdates,
-    Directions,
     HotRows,
     Partners,
     at_rates_of_states,
     scaled_moves,
 )
+from gensim_tfw2v.steps.partner_directions import Directions
 from gensim_tfw2v.steps.rows import add_to_rows, read_rows, write_rows
 from gensim_tfw2v.steps.side_by_side import TrainSideBySide
 from gensim_tfw2v.steps.signature import Tables

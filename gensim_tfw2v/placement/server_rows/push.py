@@ -43,10 +43,17 @@ class Pushed(NamedTuple):
     metrics: Any  # [servers, M], of each server's process
 
 
-def servers_report(pushed: Pushed, version: tf.Tensor, rows: BlockRows) -> ServersReport:
-    """Return the servers' part of a block's report; the block pulled their rows at this version."""
-    counts = tf.unstack(tf.reduce_sum(rows.counts, 0), num=len(TABLES))
-    return ServersReport(pushed.version - version, pushed.is_accepted, TableRows(*counts), pushed.metrics)
+def servers_report(
+    pushed: Pushed, version: tf.Tensor, rows: BlockRows, read_again: tf.Tensor | int = 0
+) -> ServersReport:
+    """Return the servers' part of a block's report.
+
+    The block pulled their rows at this version, and read this many again.
+    """
+    inputs, outputs, nodes = tf.unstack(tf.reduce_sum(rows.counts, 0), num=len(TABLES))
+    return ServersReport(
+        pushed.version - version, pushed.is_accepted, TableRows(inputs, outputs, nodes, read_again), pushed.metrics
+    )
 
 
 def push_changes(
