@@ -17,10 +17,11 @@ from gensim_tfw2v.placement.partition.draws import SHUFFLE, Partition
 from gensim_tfw2v.placement.request import CorpusSize
 from gensim_tfw2v.placement.synchronous.round_size import rounds_for_workers
 from gensim_tfw2v.planning.tasks import averaged_bytes, bytes_of_ids, downpour_traffic
-from gensim_tfw2v.planning.workload import ID_BYTES
+from gensim_tfw2v.planning.workload import ID_BYTES, TABLES
 from simulation.scenario import Scenario
 
 _COUNT_BYTES = 4  # of how often a sub-model has trained a word
+_SHARED_ROWS = 512  # of each table, in versions that exchanged them
 _SMALL_REST = 1e-2  # of a chunk: sentences are not cut, so chunks are a little longer than asked for
 
 
@@ -50,6 +51,7 @@ class BlockLoad:
     overlaps: bool  # a worker pulls the next block's rows while it trains
     rows_bytes: float  # pulled, and pushed
     bytes_again: float  # read once more before the push
+    shared_bytes: float  # pushed and pulled in each of a scenario's exchanges
     ids: float
     call_blocks: int  # that a worker trains for one message from the coordinator
 
@@ -71,7 +73,8 @@ def downpour_load(scenario: Scenario) -> BlockLoad:
         chosen.in_flight,
         overlaps,
         rows_bytes,
-        2 * (traffic.one_way - rows_bytes),
+        2 * (traffic.one_way - rows_bytes) if scenario.exchanges is None else 0.0,
+        _SHARED_ROWS * TABLES * workload.row_bytes,
         bytes_of_ids(workload, words),
         traffic.call_blocks,
     )

@@ -129,6 +129,14 @@ class SimulatedTraining(ABC):
         yield self._to_servers(worker, size)
         yield self.server.processor.work(self._work_of_server(size))
 
+    def exchange(self, worker: Worker, size: float) -> Steps:
+        """Send changes of a worker's rows to the servers, and their current values back."""
+        yield worker.exchanger.work(self._work_of_worker(size))
+        yield self._to_servers(worker, size)
+        yield self.server.processor.work(2 * self._work_of_server(size))
+        yield self._from_servers(worker, size, self.scenario.latency)
+        yield worker.exchanger.work(self._work_of_worker(size))
+
     def _from_servers(self, worker: Worker, size: float, latency: float) -> simpy.Event:
         self.tally.bytes += size
         return transfer(self.env, self.server.outward, worker.inward, size / self.scenario.servers, size, latency)

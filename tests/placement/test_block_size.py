@@ -59,7 +59,7 @@ def test_blocks_of_one_process_are_smaller_and_those_with_huffman_paths_more_so(
     [
         (10**11, 100, 32, 4_194_000),  # as long as its cores allow
         (10**11, 100, 1, 1_048_000),  # a million words, whatever the cores
-        (10**9, 100, 1, 588_000),  # all in flight have a sixteenth of the corpus
+        (10**9, 100, 1, 625_000),  # all in flight have a sixteenth of the corpus
         (17_173_640, 16, 1, 63_000),
         (17_173_640, 64, 1, 15_800),
         (10**11, 1, 1, 131_072),

@@ -106,7 +106,8 @@ def test_the_report_has_the_bytes_that_were_sent(chosen: dict[str, Any], number_
     assert report is not None
     # One chunk an epoch: rows of both tables there and back with their numbers, ids, a length a sentence, and a head.
     rows = 2 * len(model.wv) * 2 * (number_bytes * 8 + 4)
-    assert 0 < report["bytes"] - 3 * (rows + 4 * 600 + 4 * 150) < 3 * 1000
+    again = rows // 2 if chosen["workers"] > 1 else 0  # once: two are in flight from the third block on
+    assert 0 < report["bytes"] - 3 * (rows + 4 * 600 + 4 * 150) - again < 3 * 1000
     assert report["raw_words"] == 1800
     assert report["staleness"]["max"] == 0
     assert report["tasks"]["ps 1"]["memory_bytes"] > 0
