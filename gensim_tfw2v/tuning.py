@@ -159,8 +159,10 @@ LEAST_BLOCKS_PER_RAMP_UP_PART, LEAST_WORDS_PER_RAMP_UP_PART = 8, 65_536  # which
 # Slopes of the sigmoid for rows of inputs, outputs and nodes, found by loss and scores of 16 workers. Nodes divide
 # words into halves, so the sigmoid is steepest there, also for the inputs that are trained against nodes.
 SLOPES, TREE_INPUT_SLOPE = (0.11, 0.08, 0.2), 0.25
-MOST_HOT_ROWS = 3072  # hot rows of a table; other rows move too little to overshoot
-ALL_PROBE_ROWS, EVERY_PROBE_ROW = 512, 4  # this many first hot rows, and one of this many others
+# Hot rows of a table, and more if all blocks in flight have more tokens; other rows move too little to overshoot.
+MOST_HOT_ROWS, HOT_ROWS_PER_TOKEN = 3072, 1 / 128
+# Probe rows: this many first hot rows, and one of this many next ones, up to this number of hot rows.
+ALL_PROBE_ROWS, EVERY_PROBE_ROW, MOST_PROBED_ROWS = 512, 4, 3072
 # Blocks that are pushed between the moment when a block reads rows again and its push, of all others in flight.
 UNSEEN_SHARE = 1 / 16
 DIRECTIONS = 24  # directions with a scale of their own; all other directions share one

@@ -151,6 +151,11 @@ def choose_exchange_words(total_words: int) -> int:
     return min(max(int(total_words * tuning.STEP_SHARE), tuning.LEAST_STEP_WORDS), tuning.MOST_STEP_WORDS)
 
 
+def choose_hot_rows(tokens: float) -> int:
+    """Return how many rows of a table are hot at most, if all blocks in flight have so many tokens together."""
+    return max(tuning.MOST_HOT_ROWS, int(tokens * tuning.HOT_ROWS_PER_TOKEN))
+
+
 def choose_negative_pool(block_words: int) -> int:
     """Return the size of the pool of draws for the negatives of a block on a cluster."""
     return max(tuning.LEAST_POOL_DRAWS, block_words // tuning.WORDS_PER_POOL_DRAW)

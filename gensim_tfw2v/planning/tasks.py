@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gensim_tfw2v import tuning
@@ -11,6 +10,7 @@ from gensim_tfw2v.placement.block_size import (
     choose_blocks_in_flight,
     choose_call_blocks,
     choose_exchange_words,
+    choose_hot_rows,
     choose_round_words,
 )
 from gensim_tfw2v.planning.workload import ID_BYTES, TABLES, Workload
@@ -58,16 +58,12 @@ def downpour_traffic(workload: Workload, workers: int, cores: int, batch_words: 
     words = workload.words / math.ceil(workload.words / blocks.block_words)  # the last block is shorter
     of_tables = workload.rows_of_block(words, blocks.negative_pool)
     rows = sum(of_tables)
-    again = rows_read_again(of_tables) if blocks.in_flight > 1 else 0.0
+    hot_rows = choose_hot_rows(blocks.in_flight * words * workload.kept_share) if blocks.in_flight > 1 else 0
+    again = sum(min(of_table, hot_rows) for of_table in of_tables)
     one_way = (rows + again / 2) * (workload.row_bytes + ID_BYTES)
     call_blocks = blocks_of_a_call(workload, workers, words, cores)
     ids = bytes_of_ids(workload, words) / call_blocks
     return Traffic(words, blocks.in_flight, rows, one_way, ids, call_blocks=call_blocks)
-
-
-def rows_read_again(of_tables: Sequence[float]) -> float:
-    """Return how many rows a block reads again before its push, given how many it trains of each table."""
-    return sum(min(rows, tuning.MOST_HOT_ROWS) for rows in of_tables)
 
 
 def blocks_of_a_call(workload: Workload, workers: int, block_words: float, cores: int) -> int:

@@ -61,6 +61,7 @@ def hot_rows_of(
     settings: StepSettings,
     rate: float,
     concurrent_blocks: int,
+    most_rows: int = tuning.MOST_HOT_ROWS,
 ) -> HotRows:
     """Return which of a worker's rows the block trains most; none if it is the only block in flight.
 
@@ -73,6 +74,8 @@ def hot_rows_of(
         order, must not depend on the number of servers.
     rate : float
         The block's mean learning rate.
+    most_rows : int
+        The most rows of a table.
     """
     weights = moment_weights(block, settings)
     if concurrent_blocks == 1:
@@ -80,7 +83,7 @@ def hot_rows_of(
     of_matrix = strengths_by_row(block, sum(map(len, of_tables)), settings)
     found, none = [], np.zeros(0, np.int32)
     for own, by_row in zip(of_tables, of_matrix, strict=True):
-        places, most = most_trained(rate * by_row[own], none)
+        places, most = most_trained(rate * by_row[own], none, most_rows)
         found.append((own[places], most))
     numbers, strengths = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
     counts = np.array([len(of_table) for of_table, _ in found], np.int32)
@@ -137,15 +140,20 @@ def _divided_equally(ids: Int32Array, pairs: float, rows: int) -> Float32Array:
     return (np.bincount(ids.reshape(-1), minlength=rows) * (pairs / ids.size)).astype(np.float32)
 
 
-def most_trained(strengths: Float32Array, first: Int32Array) -> tuple[Int32Array, Float32Array]:
-    """Return the rows `first`, then those with the greatest strengths, and the strength of each row."""
+def most_trained(
+    strengths: Float32Array, first: Int32Array, limit: int = tuning.MOST_HOT_ROWS
+) -> tuple[Int32Array, Float32Array]:
+    """Return the rows `first`, then those with the greatest strengths, and the strength of each row.
+
+    They are at most `limit` rows. Those from which probe rows are taken come first.
+    """
     is_other = strengths > 0
     is_other[first] = False
     others = np.flatnonzero(is_other).astype(np.int32)
-    limits = [limit - len(first) for limit in (tuning.ALL_PROBE_ROWS, tuning.MOST_HOT_ROWS)]
-    limits = [limit for limit in limits if 0 < limit < len(others)]
-    if limits:
-        others = others[np.argpartition(-strengths[others], limits)[: tuning.MOST_HOT_ROWS - len(first)]]
+    chosen = {end - len(first) for end in (tuning.ALL_PROBE_ROWS, tuning.MOST_PROBED_ROWS, limit)}
+    ends = sorted(end for end in chosen if 0 < end < len(others))
+    if ends:
+        others = others[np.argpartition(-strengths[others], ends)[: limit - len(first)]]
     trained = np.concatenate([first, others])
     return trained, strengths[trained].astype(np.float32)
 

@@ -19,14 +19,17 @@ class Directions(NamedTuple):
 
 
 def probes_of(of_table: tf.Tensor) -> tf.Tensor:
-    """Return the values of a table's probe rows: all of its first hot rows, and a sample of the others."""
-    return tf.concat([of_table[: tuning.ALL_PROBE_ROWS], of_table[tuning.ALL_PROBE_ROWS :: tuning.EVERY_PROBE_ROW]], 0)
+    """Return the values of a table's probe rows: all of its first hot rows, and a sample of the next ones."""
+    return tf.concat([of_table[: tuning.ALL_PROBE_ROWS], of_table[_sample()]], 0)
 
 
 def weights_of_probes(strengths: tf.Tensor) -> tf.Tensor:
     """Return the weights of a table's probe rows, given the strengths of its hot rows."""
-    sample = strengths[tuning.ALL_PROBE_ROWS :: tuning.EVERY_PROBE_ROW] * tuning.EVERY_PROBE_ROW
-    return tf.concat([strengths[: tuning.ALL_PROBE_ROWS], sample], 0)
+    return tf.concat([strengths[: tuning.ALL_PROBE_ROWS], strengths[_sample()] * tuning.EVERY_PROBE_ROW], 0)
+
+
+def _sample() -> slice:
+    return slice(tuning.ALL_PROBE_ROWS, tuning.MOST_PROBED_ROWS, tuning.EVERY_PROBE_ROW)
 
 
 def partner_directions(

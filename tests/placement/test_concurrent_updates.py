@@ -234,11 +234,18 @@ def test_a_word_of_cbow_is_a_target_as_often_as_it_stands_in_the_runs() -> None:
 def test_of_many_rows_those_with_most_pairs_are_hot(monkeypatch: pytest.MonkeyPatch) -> None:
     everything = staged(16).extra.hot
     monkeypatch.setattr(tuning, "MOST_HOT_ROWS", 3)
+    monkeypatch.setattr(tuning, "HOT_ROWS_PER_TOKEN", 0)
     few = staged(16).extra.hot
     assert few.counts.tolist() == [3, 3, 0]
     before = np.split(everything.strengths, [everything.counts[0]])
     for found, every in zip(np.split(few.strengths, [3]), before, strict=True):
         np.testing.assert_array_equal(np.sort(found), np.sort(every)[-3:])
+
+
+def test_more_rows_are_hot_if_more_tokens_are_in_flight(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "MOST_HOT_ROWS", 3)
+    monkeypatch.setattr(tuning, "HOT_ROWS_PER_TOKEN", 1 / 120)  # sixty in each block
+    assert [staged(blocks).extra.hot.counts.tolist() for blocks in (2, 10)] == [[3, 3, 0], [5, 5, 0]]
 
 
 def test_rows_below_the_limit_are_all_hot_though_some_come_first(monkeypatch: pytest.MonkeyPatch) -> None:

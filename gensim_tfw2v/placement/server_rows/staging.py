@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from gensim_tfw2v.arrays import Float64Array
 from gensim_tfw2v.blocks.making_side_by_side import prepare_side_by_side
+from gensim_tfw2v.placement.block_size import choose_hot_rows
 from gensim_tfw2v.placement.server_rows.numbering import (
     BLOCK_ROWS,
     BlockRows,
@@ -69,7 +70,8 @@ def stage(model: WorkerModel, assignment: Assignment, metrics: Float64Array, num
     count, rate = len(rows.numbers), float(prepared.learning_rates.mean())
     own = renumbered(block, *places)
     of_tables = [place[table.distinct] for place, table in zip(places, tables, strict=True)]
-    hot = hot_rows_of(own, of_tables, model.settings, rate, assignment.concurrent_blocks)
+    blocks = assignment.concurrent_blocks
+    hot = hot_rows_of(own, of_tables, model.settings, rate, blocks, choose_hot_rows(block.tokens * blocks))
     by_shard = np.argsort(hot.rows)
     extra = StagedRows(
         needed=rows,
