@@ -193,17 +193,15 @@ def kept_changes(hot: HotRows, objective: Objective, start: tf.Tensor, end: tf.T
 class ConcurrentUpdates:
     """Scales the changes of rows that blocks share, in the graph that trains them.
 
-    Directions are computed from the vectors of probe rows at the beginning of the part of the block whose changes are
-    pushed next. Early in a training, vectors grow many times over within a block, and so do the changes that every
-    other block finds. Directions of an earlier part are reused as long as the mean square of the vectors is about the
-    same.
+    Directions are computed from the vectors of probe rows at the beginning of the block. Directions of an earlier block
+    are reused as long as the mean square of the vectors is about the same.
 
     Parameters
     ----------
     sharing : RowSharing
-        The first hot rows of each table are shared, after every part of the block.
+        How many of the first hot rows of each table are shared.
     partners : Partners, optional
-        Directions that an earlier block found; `partners` has those of the latest part.
+        Directions that an earlier block found; `partners` has those of this one.
     """
 
     def __init__(
@@ -221,9 +219,9 @@ class ConcurrentUpdates:
         self._weights = [weights_of_probes(of_table) for of_table in self._strengths]
         self.partners = no_partners() if partners is None else partners
 
-    def of_part(self, moves: tf.Tensor, vectors: tf.Tensor) -> tf.Tensor:
-        """Return the scaled moves [T * H, D] of shared rows in a part of the block."""
-        strengths = [self._strengths[table][: self._sharing.rows] / self._sharing.parts for table in self._tables]
+    def of_shared(self, moves: tf.Tensor, vectors: tf.Tensor) -> tf.Tensor:
+        """Return the scaled moves [T * H, D] of shared rows."""
+        strengths = [self._strengths[table][: self._sharing.rows] for table in self._tables]
         self.partners = self._partners_for(vectors)
         partners = [self.partners.of_others if table else self.partners.of_inputs for table in self._tables]
 

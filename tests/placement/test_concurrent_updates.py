@@ -256,28 +256,27 @@ def test_rows_below_the_limit_are_all_hot_though_some_come_first(monkeypatch: py
     np.testing.assert_array_equal(np.sort(found.rows), np.sort(everything.rows))
 
 
-def test_a_part_of_a_block_is_scaled_as_a_block_of_its_size() -> None:
-    parts, shared_rows = 4, 3
+def test_shared_rows_are_scaled_as_other_hot_rows_are() -> None:
+    shared_rows = 3
     start, rows = matrix(1), hot_rows(16)
     places = np.r_[0:shared_rows, 7 : 7 + shared_rows]
-    shared = updates_of(rows, RowSharing(parts, shared_rows))
+    shared = updates_of(rows, RowSharing(shared_rows))
     vectors = tf.gather(start, shared.probe_rows)
     of_shared = matrix(4)[places]
-    part = np.asarray(shared.of_part(tf.constant(of_shared), vectors))
-    smaller = rows._replace(strengths=rows.strengths / np.float32(parts))
-    np.testing.assert_allclose(part, kept(matrix(4), start, smaller)[places], atol=1e-5)
+    part = np.asarray(shared.of_shared(tf.constant(of_shared), vectors))
+    np.testing.assert_allclose(part, kept(matrix(4), start, rows)[places], atol=1e-5)
 
 
 @pytest.mark.parametrize(("grown", "is_notable"), [(1.009, False), (1.02, True), (0.98, True)])
-def test_directions_serve_another_part_until_the_mean_square_has_changed(grown: float, is_notable: bool) -> None:
+def test_directions_serve_another_block_until_the_mean_square_has_changed(grown: float, is_notable: bool) -> None:
     """The vectors are also turned, which shows from which of them directions were computed."""
-    rows, sharing = hot_rows(16), RowSharing(2, 3)
+    rows, sharing = hot_rows(16), RowSharing(3)
     first, turned = matrix(1), matrix(1)[:, ::-1] * np.float32(grown)
     moves = tf.constant(matrix(4)[np.r_[0:3, 7:10]])
 
     def of_parts(*starts: np.ndarray) -> np.ndarray:
         shared = updates_of(rows, sharing)
-        found = [shared.of_part(moves, tf.gather(start, shared.probe_rows)) for start in starts]
+        found = [shared.of_shared(moves, tf.gather(start, shared.probe_rows)) for start in starts]
         return np.asarray(found[-1])
 
     both, by_first, by_turned = of_parts(first, turned), of_parts(first), of_parts(turned)

@@ -151,7 +151,7 @@ def _scale_shared_rows(
     """Scale the part's changes of shared rows, and keep the rows that the changes started from."""
     start = tf.concat(starts, 0)
     moved = tf.concat(shared_rows(shape, handles.current), 0) - start
-    kept = start + updates.of_part(moved, probes)
+    kept = start + updates.of_shared(moved, probes)
     with tf.control_dependencies([tf.raw_ops.AssignVariableOp(resource=handles.start, value=start)]):
         return tf.add_n(write_shared_rows(shape, handles.current, kept))
 

@@ -4,7 +4,7 @@ A server adds changes only with a valid ticket (`calls.tickets`), which is part 
 anyway. A server checks the ticket before it adds the changes: changes that arrive in the microseconds in which a ticket
 ends may still be added. Servers end a ticket one by one. If a worker stops between two of its pushes, one server may
 have the changes and another may not. Then another worker trains the block, and the rows of the former server get the
-block's changes twice. The same is true of parts that a worker had pushed before it stopped.
+block's changes twice.
 """
 
 from __future__ import annotations
