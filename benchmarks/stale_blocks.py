@@ -96,7 +96,7 @@ def train(job: Job, pipeline: Pipeline) -> Any:
 
     def placement_for(model: Stale, cluster: Any, total_words: int | None, *_: Any) -> PlacementChoice:
         words, in_flight = total_words or 0, pipeline.in_flight
-        limits = in_flight_limits(len(model.wv))
+        limits = in_flight_limits(len(model.wv), job.skip_gram, job.hierarchical_softmax)
         model.block_words = choose_block_words(words, in_flight, pipeline.batch_words, in_flight, limits)
         more = tuning.BLOCKS_FOR_ONE_MORE if pipeline.blocks_for_one_more is None else pipeline.blocks_for_one_more
 

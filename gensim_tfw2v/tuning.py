@@ -133,8 +133,9 @@ FIRST_ROUND_WORDS = 131_072  # words of the first rounds, in which everything th
 
 # Words that are trained at a time without seeing each other's changes: this share of an epoch, within these limits.
 IN_FLIGHT_SHARE, LEAST_IN_FLIGHT_WORDS, MOST_IN_FLIGHT_WORDS = 1 / 64, 131_072, 262_144
-# The same where blocks are corrected for each other's changes, without an upper limit.
-CORRECTED_IN_FLIGHT_SHARE = 1 / 32
+# Where blocks are corrected for each other's changes, there is no upper limit. Skip-gram with negative sampling then
+# has a larger share.
+SKIP_GRAM_IN_FLIGHT_SHARE = 1 / 32
 MOST_WORKER_BLOCK_WORDS = 2**20  # of a worker, whose blocks may be larger than its cores need
 # Synchronous rounds divide these limits by this number: their workers share no rows before the end of a round.
 ROUNDS_IN_FLIGHT = 2

@@ -20,11 +20,15 @@ class InFlightLimits:
         return int(min(max(total_words * self.share, tuning.LEAST_IN_FLIGHT_WORDS), self.most_words))
 
 
-def in_flight_limits(words: int) -> InFlightLimits:
-    """Return the limits of blocks whose changes are corrected for each other's, for a vocabulary of `words` words."""
+def in_flight_limits(words: int, skip_gram: bool, tree: bool) -> InFlightLimits:
+    """Return the limits of blocks whose changes are corrected for each other's, for a vocabulary of `words` words.
+
+    CBOW and hierarchical softmax score lower with more words in flight than skip-gram with negative sampling.
+    """
     if words < tuning.SMALL_VOCABULARY:
         return InFlightLimits()
-    return InFlightLimits(tuning.CORRECTED_IN_FLIGHT_SHARE, math.inf)
+    share = tuning.SKIP_GRAM_IN_FLIGHT_SHARE if skip_gram and not tree else tuning.IN_FLIGHT_SHARE
+    return InFlightLimits(share, math.inf)
 
 
 def choose_block_words(

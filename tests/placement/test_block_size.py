@@ -16,7 +16,7 @@ from gensim_tfw2v.placement.choice import choose_placement
 from gensim_tfw2v.placement.designs import DEFAULT_DESIGN
 from gensim_tfw2v.placement.request import CorpusSize, TrainingOptions
 
-CORRECTED = in_flight_limits(10_000)
+CORRECTED = in_flight_limits(10_000, skip_gram=True, tree=False)
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,9 @@ def test_blocks_of_one_process_are_smaller_and_those_with_huffman_paths_more_so(
     [
         (10**11, 100, 32, 4_194_000),  # as long as its cores allow
         (10**11, 100, 1, 1_048_000),  # a million words, whatever the cores
-        (10**9, 100, 1, 625_000),  # all in flight have a sixteenth of the corpus
-        (17_173_640, 16, 1, 63_000),
-        (17_173_640, 64, 1, 15_800),
+        (10**9, 100, 1, 312_500),  # all in flight have a sixteenth of the corpus
+        (17_173_640, 16, 1, 32_526),
+        (17_173_640, 64, 1, 8_132),
         (10**11, 1, 1, 131_072),
     ],
 )
@@ -71,7 +71,7 @@ def test_blocks_in_flight_are_long_as_long_as_they_have_a_small_share_of_the_cor
     found = choose_blocks_in_flight(words, workers, CORRECTED, cores=cores, overlap=False)
     assert found.block_words == pytest.approx(block_words, rel=0.01)
     if workers > 1:
-        assert found.block_words * workers <= words * tuning.CORRECTED_IN_FLIGHT_SHARE + workers
+        assert found.block_words * workers <= words * tuning.SKIP_GRAM_IN_FLIGHT_SHARE + workers
 
 
 @pytest.mark.parametrize("words", [0, 160_000, 4_000_000, 17_173_640, 10**9])
@@ -106,20 +106,23 @@ def test_a_small_corpus_is_not_cut_into_less_than_usual_for_the_sake_of_all_work
 
 
 @pytest.mark.parametrize(
-    ("vocabulary", "words", "in_flight"),
+    ("vocabulary", "skip_gram", "tree", "words", "in_flight"),
     [
-        (10_000, 0, 131_072),
-        (10_000, 10**6, 131_072),
-        (10_000, 16 * 10**6, 10**6),
-        (10_000, 16 * 10**10, 10**10),
-        (9_999, 16 * 10**6, 250_000),
-        (9_999, 16 * 10**10, 262_144),
+        (10_000, True, False, 0, 131_072),
+        (10_000, True, False, 10**6, 131_072),
+        (10_000, True, False, 16 * 10**6, 500_000),
+        (10_000, True, False, 16 * 10**10, 5 * 10**9),
+        (10_000, True, True, 16 * 10**6, 250_000),
+        (10_000, False, False, 16 * 10**6, 250_000),
+        (10_000, False, True, 16 * 10**10, 25 * 10**8),
+        (9_999, True, False, 16 * 10**6, 250_000),
+        (9_999, True, False, 16 * 10**10, 262_144),
     ],
 )
 def test_words_in_flight_are_a_share_of_an_epoch_and_few_for_small_vocabularies(
-    vocabulary: int, words: int, in_flight: int
+    vocabulary: int, skip_gram: bool, tree: bool, words: int, in_flight: int
 ) -> None:
-    assert in_flight_limits(vocabulary).words(words) == in_flight
+    assert in_flight_limits(vocabulary, skip_gram, tree).words(words) == in_flight
 
 
 @pytest.mark.parametrize(
