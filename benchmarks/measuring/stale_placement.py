@@ -157,8 +157,10 @@ class StalePlacement(Placement):
             arguments = (Tables(own.handle, own.handle, own.handle), staged.block, staged.basics.rates, span)
             self._train_block(*tf.nest.map_structure(tf.convert_to_tensor, arguments))
         end, hot = own.read_value(), tf.nest.map_structure(tf.convert_to_tensor, staged.extra.hot)
-        of_hot = [tf.gather(rows, hot.rows) for rows in (start, end, self._pull(staged))]
-        kept = corrected_changes(hot, objective_of(self._settings), *of_hot)
+        of_hot = [tf.gather(rows, hot.rows) for rows in (start, end)]
+        kept = corrected_changes(
+            hot, objective_of(self._settings), *of_hot, lambda: tf.gather(self._pull(staged), hot.rows)
+        )
         return tf.tensor_scatter_nd_update(end - start, hot.rows[:, None], kept)
 
     def _push(self, staged: WorkerBlock, change: Any) -> None:

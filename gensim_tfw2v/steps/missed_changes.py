@@ -10,6 +10,8 @@ With Adagrad, other blocks have also let the row's state grow, so that the block
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import tensorflow as tf
 
 from gensim_tfw2v import tuning
@@ -20,33 +22,40 @@ from gensim_tfw2v.steps.signature import Objective
 
 
 def corrected_changes(
-    hot: HotRows, objective: Objective, start: tf.Tensor, end: tf.Tensor, now: tf.Tensor
+    hot: HotRows, objective: Objective, start: tf.Tensor, end: tf.Tensor, read_now: Callable[[], tf.Tensor]
 ) -> tf.Tensor:
-    """Return the changes [K, D] of hot rows that the block would have made, had it begun with the rows `now`.
+    """Return the changes [K, D] of hot rows that the block would have made, had it begun with the rows as they are now.
 
     Parameters
     ----------
-    start, end, now : tensor
-        The hot rows [K, D], with their states if they have some: as they were pulled, as the block left them, and as
-        the servers have them.
+    start, end : tensor
+        The hot rows [K, D], with their states if they have some: as they were pulled, and as the block left them.
+    read_now : callable
+        Returns them as the servers have them.
     """
+    have_states = objective.adagrad
+    partners = _partners(hot, objective, vectors_of(start, have_states), vectors_of(end, have_states))
+    with tf.control_dependencies(tf.nest.flatten(partners)):  # so that fewer blocks are pushed before this one
+        now = read_now()
     # The branches have the same inputs: rows of servers are read before the decision.
     return tf.cond(
-        hot.concurrent_blocks > 1, lambda: _corrected_changes(hot, objective, start, end, now), lambda: end - start
+        hot.concurrent_blocks > 1,
+        lambda: _corrected_changes(hot, have_states, (start, end, now), partners),
+        lambda: end - start,
     )
 
 
 def _corrected_changes(
-    hot: HotRows, objective: Objective, start: tf.Tensor, end: tf.Tensor, now: tf.Tensor
+    hot: HotRows, have_states: bool, rows: tuple[tf.Tensor, ...], partners: tuple[Directions, Directions]
 ) -> tf.Tensor:
-    have_states = objective.adagrad
+    start, end, now = rows
     change, missed, strengths = end - start, now - start, hot.strengths
     if have_states:
         slower, rates = _rates(states_of(start), states_of(change), states_of(missed))
         states = states_of(change)
         change, missed = vectors_of(change, True) * slower[:, None], vectors_of(missed, True)
         strengths *= rates
-    of_inputs, of_others = _partners(hot, objective, vectors_of(start, have_states), vectors_of(end, have_states))
+    of_inputs, of_others = partners
     changes, missed_of, strengths_of = (tf.split(of_all, hot.counts, num=3) for of_all in (change, missed, strengths))
     of_tables = zip(changes, missed_of, strengths_of, (of_inputs, of_others, of_others), strict=True)
     corrected = tf.concat([_corrected(*of_table, hot.concurrent_blocks) for of_table in of_tables], 0)

@@ -41,7 +41,8 @@ def corrected(
 ) -> np.ndarray:
     counts = np.array([7, 5, 0], np.int32)
     hot = HotRows(np.arange(12, dtype=np.int32), STRENGTHS, counts, np.float32(blocks), OF_SKIP_GRAM)
-    return np.asarray(corrected_changes(tf.nest.map_structure(tf.convert_to_tensor, hot), objective, start, end, now))
+    hot = tf.nest.map_structure(tf.convert_to_tensor, hot)
+    return np.asarray(corrected_changes(hot, objective, start, end, lambda: tf.constant(now)))
 
 
 def moved_shares(start: np.ndarray, end: np.ndarray, strengths: np.ndarray = STRENGTHS) -> np.ndarray:

@@ -76,7 +76,7 @@ class WorkerTraining:
         if self._read_again is None:
             kept = kept_changes(hot, objective, start_of_hot, end_of_hot)
         else:
-            kept = corrected_changes(hot, objective, start_of_hot, end_of_hot, self._read_again())
+            kept = corrected_changes(hot, objective, start_of_hot, end_of_hot, self._read_again)
         return tf.tensor_scatter_nd_update(change, hot.rows[:, None], kept)
 
 
