@@ -135,17 +135,15 @@ FIRST_ROUND_WORDS = 131_072  # words of the first rounds, in which everything th
 
 # Words that are trained at a time without seeing each other's changes: this share of an epoch, within these limits.
 IN_FLIGHT_SHARE, LEAST_IN_FLIGHT_WORDS, MOST_IN_FLIGHT_WORDS = 1 / 64, 131_072, 262_144
-TREE_CBOW_IN_FLIGHT_SHARE = 1 / 16
-# All parts in flight of CBOW that shares rows: this share of all epochs together if that is more, within these limits.
-CBOW_PART_SHARE, MOST_CBOW_PART_SHARE, MOST_CBOW_PART_WORDS = 1 / 128, 1 / 32, 524_288
+# Where blocks are corrected for each other's changes, there is no upper limit. Skip-gram with negative sampling then
+# has a larger share.
+SKIP_GRAM_IN_FLIGHT_SHARE = 1 / 32
+MOST_WORKER_BLOCK_WORDS = 2**20  # of a worker, whose blocks may be larger than its cores need
 # Synchronous rounds divide these limits by this number: their workers share no rows before the end of a round.
 ROUNDS_IN_FLIGHT = 2
 # Rounds that any number of threads or workers trains equally: at most so many parts, of at least so many words, and at
 # least so many rounds an epoch. More parts keep more threads busy, and each learns without the others.
 REPRODUCIBLE_PARTS, LEAST_REPRODUCIBLE_PART_WORDS, REPRODUCIBLE_ROUNDS = 8, 16_384, 16
-# Blocks that share rows may be longer: all blocks together at most this share of an epoch, each in at most this many
-# parts.
-SHARED_IN_FLIGHT_SHARE, MOST_PARTS, SHARED_ROWS = 1 / 4, 8, 512
 BLOCKS_FOR_OVERLAP = 256  # blocks of an epoch for each worker
 # A call of a worker trains as many blocks of an encoded corpus as have so many raw words for each of its cores, if each
 # worker then still has so many calls in an epoch. It has at most so many blocks: a block has costs that no core shares.
@@ -153,16 +151,23 @@ CALL_WORDS, LEAST_CALLS, MOST_CALL_BLOCKS = 2**22, 256, 512
 # A block's negatives come from a pool of draws: one draw for this many words. Small blocks learn badly from a smaller
 # pool.
 WORDS_PER_POOL_DRAW, LEAST_POOL_DRAWS = 5, 8192
-# Number of parts of the training. One more block may be in flight after each: sixteen after a fortieth of the training.
-# A longer ramp-up scores a little better; one eight times as long leaves 11.2 times the speed of one worker instead of
-# 15.
+# Finished blocks, after each of which one more block may be in flight, where blocks are corrected for each other's
+# changes: all that are in flight have about half as many words as were trained before.
+BLOCKS_FOR_ONE_MORE = 2
+# Elsewhere, number of parts of the training. One more block may be in flight after each: sixteen after a fortieth of
+# the training. A longer ramp-up scores a little better; one eight times as long leaves 11.2 times the speed of one
+# worker instead of 15.
 RAMP_UP_PARTS = 600
 LEAST_BLOCKS_PER_RAMP_UP_PART, LEAST_WORDS_PER_RAMP_UP_PART = 8, 65_536  # whichever is less
 # Slopes of the sigmoid for rows of inputs, outputs and nodes, found by loss and scores of 16 workers. Nodes divide
 # words into halves, so the sigmoid is steepest there, also for the inputs that are trained against nodes.
 SLOPES, TREE_INPUT_SLOPE = (0.11, 0.08, 0.2), 0.25
-MOST_HOT_ROWS = 3072  # hot rows of a table; other rows move too little to overshoot
-ALL_PROBE_ROWS, EVERY_PROBE_ROW = 512, 4  # this many first hot rows, and one of this many others
+# Hot rows of a table, and more if all blocks in flight have more tokens; other rows move too little to overshoot.
+MOST_HOT_ROWS, HOT_ROWS_PER_TOKEN = 3072, 1 / 128
+# Probe rows: this many first hot rows, and one of this many next ones, up to this number of hot rows.
+ALL_PROBE_ROWS, EVERY_PROBE_ROW, MOST_PROBED_ROWS = 512, 4, 3072
+# Blocks that are pushed between the moment when a block reads rows again and its push, of all others in flight.
+UNSEEN_SHARE = 1 / 16
 DIRECTIONS = 24  # directions with a scale of their own; all other directions share one
 POWER_ITERATIONS = 2  # iterations that find these directions
 NOTABLE_CHANGE = 0.02  # change of a table's mean square after which directions are computed anew

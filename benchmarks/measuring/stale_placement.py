@@ -2,7 +2,8 @@
 
 A cluster's worker pulls the rows of its block, trains, and adds its changes to rows that others have changed meanwhile.
 Here a block's rows are copied when it begins. It is trained, and its changes are added, when another block needs its
-place: each block is as stale as on workers that are all equally fast.
+place: each block is as stale as on workers that are all equally fast. Changes are added a little later than they are
+corrected, as if other workers pushed theirs in between.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from gensim_tfw2v.placement.tasks.assignment import Assignment
 from gensim_tfw2v.placement.tasks.block import WorkerBlock
 from gensim_tfw2v.placement.tasks.model import WorkerModel
 from gensim_tfw2v.steps.arguments import objective_of
-from gensim_tfw2v.steps.concurrent_updates import ConcurrentUpdates
 from gensim_tfw2v.steps.graph import block_function
 from gensim_tfw2v.steps.kernel import kernel
-from gensim_tfw2v.steps.row_sharing import RowSharing
-from gensim_tfw2v.steps.rows import private_copy, read_rows, write_rows
+from gensim_tfw2v.steps.missed_changes import corrected_changes
+from gensim_tfw2v.steps.row_sharing import NOT_SHARED
+from gensim_tfw2v.steps.rows import private_copy
 from gensim_tfw2v.steps.settings import StepSettings
 from gensim_tfw2v.steps.signature import Tables
 from gensim_tfw2v.tuning import SLOPES
@@ -46,11 +47,15 @@ class InFlight:
 
     staged: WorkerBlock
     start: Any  # its rows [U, D] as they were then
-    own: Any  # the variable that holds them as they are trained
-    updates: ConcurrentUpdates
     in_flight: ExitStack  # to be closed when its changes have been pushed
-    shared: Any  # shared rows as they were at the last exchange
-    parts_done: int = 0
+
+
+@dataclass
+class Corrected:
+    """A block whose changes are about to be pushed."""
+
+    block: InFlight
+    change: Any  # of its rows [U, D]
 
 
 class StalePlacement(Placement):
@@ -62,8 +67,8 @@ class StalePlacement(Placement):
         Limits how many blocks are in flight.
     slopes : sequence of float
         Used instead of `gensim_tfw2v.tuning.SLOPES`.
-    sharing : RowSharing
-        How often blocks share rows of frequent words while they are trained, and how many of them.
+    unseen : int
+        How many other blocks are pushed between the correction of a block's changes and its push.
     """
 
     concurrency = 1
@@ -75,17 +80,18 @@ class StalePlacement(Placement):
         maker: BlockMaker,
         ramp_up: RampUp,
         slopes: Sequence[float],
-        sharing: RowSharing,
+        unseen: int = 0,
     ) -> None:
         self.slopes = slopes
         self._settings = settings
         self._maker = maker
         self._ramp_up = ramp_up
-        self._sharing = sharing
+        self._unseen = unseen
         self._train_block = block_function(objective_of(settings), kernel())
         self._model: Any = None
         self._tables: dict[int, Any] = {}
         self._in_flight: deque[InFlight] = deque()
+        self._corrected: deque[Corrected] = deque()
         self._words = 0
         self._ideal_time = 0.0  # in words of one worker
 
@@ -103,16 +109,16 @@ class StalePlacement(Placement):
         self._model = WorkerModel.of(self._settings, self._maker, tables)
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
-        """Begin the chunk's block, after parts of others have been trained to make place; its loss is not measured."""
-        while len(self._in_flight) >= self._ramp_up.limit():
-            self._advance_oldest()
+        """Begin the chunk's block, after others have been trained to make place; its loss is not measured."""
+        while len(self._in_flight) + len(self._corrected) >= self._ramp_up.limit():
+            self._advance()
         in_flight = ExitStack()
         concurrent_blocks = in_flight.enter_context(self._ramp_up.block())
         assert isinstance(task.content, Sentences)  # as all chunks of text
         words = len(task.content.ids)
         self._words += words
         self._ideal_time += words / concurrent_blocks
-        staged = stage(self._model, Assignment(0, 1, concurrent_blocks, self._sharing, task), np.zeros(0))
+        staged = stage(self._model, Assignment(0, 1, concurrent_blocks, NOT_SHARED, task), np.zeros(0))
         self._in_flight.append(self._begun(staged, in_flight))
         batches = len(staged.basics.pairs)
         nothing = np.zeros(batches, np.float32)
@@ -127,48 +133,35 @@ class StalePlacement(Placement):
 
     def _begun(self, staged: WorkerBlock, in_flight: ExitStack) -> InFlight:
         """Return a block with its rows as they are now."""
-        start = self._pull(staged)
-        hot_rows = staged.extra.hot
-        steeper = np.repeat(np.divide(self.slopes, SLOPES).astype(np.float32), hot_rows.counts)
-        hot_rows = hot_rows._replace(strengths=hot_rows.strengths * steeper)
-        hot_rows = tf.nest.map_structure(tf.convert_to_tensor, hot_rows)
-        updates = ConcurrentUpdates(hot_rows, objective_of(self._settings), self._sharing)
+        hot = staged.extra.hot
+        steeper = np.repeat(np.divide(self.slopes, SLOPES).astype(np.float32), hot.counts)
+        extra = staged.extra._replace(hot=hot._replace(strengths=hot.strengths * steeper))
+        return InFlight(staged._replace(extra=extra), self._pull(staged), in_flight)
+
+    def _advance(self) -> None:
+        """Train the block that began first, unless changes have waited long enough: then push these."""
+        if len(self._corrected) > min(self._unseen, self._ramp_up.limit() - 1) or not self._in_flight:
+            done = self._corrected.popleft()
+            self._push(done.block.staged, done.change)
+            done.block.in_flight.close()
+            return
+        block = self._in_flight.popleft()
+        self._corrected.append(Corrected(block, self._corrected_change(block)))
+
+    def _corrected_change(self, block: InFlight) -> Any:
+        """Train a block, and return the changes of its rows [U, D]."""
+        staged, start = block.staged, block.start
         with tf.device(_DEVICE):
             own = tf.Variable(private_copy(start), trainable=False)
-        return InFlight(staged, start, own, updates, in_flight, shared=tf.gather(start, updates.shared_rows))
-
-    def _advance_oldest(self) -> None:
-        """Train a part of the block whose last part is longest ago, and push its changes."""
-        block = self._in_flight.popleft()
-        staged, own, updates = block.staged, block.own, block.updates
-        places = updates.shared_rows
-        vectors = read_rows(own.handle, updates.probe_rows)
-        span = np.array(self._sharing.span(block.parts_done, len(staged.basics.pairs)), np.int32)
-        with tf.device(_DEVICE):
-            tables = Tables(own.handle, own.handle, own.handle)
-            arguments = (tables, staged.block, staged.basics.rates, span)
+            span = np.array([0, len(staged.basics.pairs)], np.int32)
+            arguments = (Tables(own.handle, own.handle, own.handle), staged.block, staged.basics.rates, span)
             self._train_block(*tf.nest.map_structure(tf.convert_to_tensor, arguments))
-        block.parts_done += 1
-        shared = read_rows(own.handle, places) - block.shared
-        if block.parts_done < self._sharing.parts:
-            self._push_shared(updates.of_part(shared, vectors))
-            block.shared = tf.gather(self._pull(staged), places)
-            write_rows(own.handle, places, block.shared)
-            self._in_flight.append(block)
-            return
-        change = own.read_value() - block.start
-        moves = [tf.gather(change, rows) for rows in updates.rows]
-        for rows, kept in zip(updates.rows, updates.of_block(moves, shared, vectors), strict=True):
-            change = tf.tensor_scatter_nd_update(change, rows[:, None], kept)
-        self._push(staged, change)
-        block.in_flight.close()
-
-    def _push_shared(self, change: Any) -> None:
-        """Add the changes of a block's shared rows, table by table, to the tables."""
-        sizes = {table: variable.shape[0] for table, variable in self._tables.items()}
-        for (table, size), part in zip(sizes.items(), tf.split(change, len(sizes)), strict=True):
-            rows = self._sharing.ids(size, are_nodes=table == len(_TABLES) - 1)
-            tf.raw_ops.ResourceScatterAdd(resource=self._tables[table].handle, indices=rows, updates=part)
+        end, hot = own.read_value(), tf.nest.map_structure(tf.convert_to_tensor, staged.extra.hot)
+        of_hot = [tf.gather(rows, hot.rows) for rows in (start, end)]
+        kept = corrected_changes(
+            hot, objective_of(self._settings), *of_hot, lambda: tf.gather(self._pull(staged), hot.rows)
+        )
+        return tf.tensor_scatter_nd_update(end - start, hot.rows[:, None], kept)
 
     def _push(self, staged: WorkerBlock, change: Any) -> None:
         """Add the changes of a block's rows [U, D] to the tables."""
@@ -190,8 +183,8 @@ class StalePlacement(Placement):
 
     def read_into(self, tables: ModelTables) -> None:
         """Finish what is in flight, and write the values into these arrays."""
-        while self._in_flight:
-            self._advance_oldest()
+        while self._in_flight or self._corrected:
+            self._advance()
         for table, variable in self._tables.items():
             np.copyto(getattr(tables, _TABLES[table]), variable.numpy())
 
@@ -203,3 +196,4 @@ class StalePlacement(Placement):
     def close(self) -> None:
         self._tables.clear()
         self._in_flight.clear()
+        self._corrected.clear()

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 import simpy
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.placement.calls.ramp_up import RampUp
-from simulation.loads import downpour_load
+from simulation.loads import BlockLoad, downpour_load
 from simulation.scenario import Scenario
 from simulation.training import SimulatedTraining, Steps, Worker
 
@@ -25,7 +26,7 @@ class SimulatedDownpour(SimulatedTraining):
         if scenario.most_blocks is not None:
             self._left = min(load.blocks, scenario.most_blocks * scenario.workers)
         self.expected_blocks = self._left
-        self._ramp_up = RampUp(load.in_flight, load.blocks, load.words, share_rows=load.parts > 1)
+        self._ramp_up = _ramp_up(scenario, load)
         if scenario.most_blocks is not None:
             self._ramp_up.count(load.blocks)  # what follows is simulated, and not the beginning
         self._in_flight = 0
@@ -78,11 +79,22 @@ class SimulatedDownpour(SimulatedTraining):
         words, blocks = tally.words, tally.blocks
         yield from self.send_rows(worker, load.rows_bytes)
         yield worker.exchanger.work(costs.worker.block)
-        for part in range(load.parts):
-            yield from self.train(worker, load.words / load.parts)
-            if part < load.parts - 1:
+        parts = 1 + (self.scenario.exchanges or 0)
+        for part in range(parts):
+            yield from self.train(worker, load.words / parts)
+            if part < parts - 1:
                 yield from self.exchange(worker, load.shared_bytes)
+        if load.bytes_again:
+            yield from self.read_rows(load.bytes_again)
+            yield from self.send_rows(worker, load.bytes_again)
         yield from self.push(worker, load.rows_bytes)
         tally.stale_words.append(tally.words - words)
         tally.stale_blocks.append(tally.blocks - blocks)
         self.count(load.words)
+
+
+def _ramp_up(scenario: Scenario, load: BlockLoad) -> RampUp:
+    """Return how many blocks may be in flight; blocks that exchanged shared rows began together."""
+    if scenario.exchanges is None:
+        return RampUp(load.in_flight, blocks_for_one_more=tuning.BLOCKS_FOR_ONE_MORE)
+    return RampUp(load.in_flight, load.blocks, load.words, blocks_for_one_more=0 if scenario.exchanges else None)

@@ -21,6 +21,7 @@ from gensim_tfw2v.planning.workload import ID_BYTES, TABLES
 from simulation.scenario import Scenario
 
 _COUNT_BYTES = 4  # of how often a sub-model has trained a word
+_SHARED_ROWS = 512  # of each table, in versions that exchanged them
 _SMALL_REST = 1e-2  # of a chunk: sentences are not cut, so chunks are a little longer than asked for
 
 
@@ -48,9 +49,9 @@ class BlockLoad:
     blocks: int  # of the whole training
     in_flight: int  # of all workers
     overlaps: bool  # a worker pulls the next block's rows while it trains
-    parts: int
-    rows_bytes: float  # pulled before the first part, and pushed after the last
-    shared_bytes: float  # pushed and pulled after every other part
+    rows_bytes: float  # pulled, and pushed
+    bytes_again: float  # read once more before the push
+    shared_bytes: float  # pushed and pulled in each of a scenario's exchanges
     ids: float
     call_blocks: int  # that a worker trains for one message from the coordinator
 
@@ -64,17 +65,16 @@ def downpour_load(scenario: Scenario) -> BlockLoad:
     traffic = downpour_traffic(workload, workers, scenario.whole_cores, scenario.batch_words)
     chunks = count_of_chunks(workload.words, chosen.block_words)
     words = math.ceil(workload.words / chunks)
-    shared = chosen.shared_rows * TABLES * workload.row_bytes
-    rows_bytes = traffic.one_way - (chosen.parts - 1) * shared
+    rows_bytes = traffic.rows * (workload.row_bytes + ID_BYTES)
     overlaps = chosen.in_flight > workers
     return BlockLoad(
         words,
         chunks * workload.epochs,
         chosen.in_flight,
         overlaps,
-        chosen.parts,
         rows_bytes,
-        shared,
+        2 * (traffic.one_way - rows_bytes) if scenario.exchanges is None else 0.0,
+        _SHARED_ROWS * TABLES * workload.row_bytes,
         bytes_of_ids(workload, words),
         traffic.call_blocks,
     )

@@ -30,6 +30,7 @@ class Cell:
     bytes_a_word: float  # as training_report counts them
     staleness_blocks: float
     block_words: float
+    exchanges: int  # of shared rows in a block
     score: float  # mean of similarities and analogies, percent
     processor_seconds: Mapping[str, float]  # of all tasks of a kind
     workload: Workload
@@ -56,7 +57,8 @@ class Cell:
             coordinator_cores=settings["coordinator_cpu"] or 1.0,
             host_cores=self.host_cores,
             bytes_a_second=bits_a_second(settings["rate"]) / 8,
-            batch_words=settings.get("batch_words"),
+            batch_words=round(self.block_words) if self.design == DOWNPOUR else settings.get("batch_words"),
+            exchanges=self.exchanges,
         )
 
 
@@ -88,12 +90,19 @@ def cells_of(folder: Path, file: str) -> Iterator[Cell]:
             report["bytes_per_word"],
             report.get("staleness", {}).get("mean", 0.0),
             report["raw_words"] / report["blocks"],
+            _exchanges(report),
             run["scores"]["mean"],
             _processor_seconds(run),
             workload,
             settings,
             found["machine"]["cores"],
         )
+
+
+def _exchanges(report: Mapping[str, Any]) -> int:
+    """Return how often a block exchanged shared rows: a server gets two messages for each block, and one for that."""
+    server = report.get("tasks", {}).get("ps 0")
+    return 0 if not server or not server["blocks"] else round(server["messages"] / server["blocks"]) - 2
 
 
 def _processor_seconds(run: Mapping[str, Any]) -> dict[str, float]:

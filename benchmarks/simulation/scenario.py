@@ -27,6 +27,8 @@ class Scenario:
     bytes_a_second: float | None = None  # of each machine's link, each way
     latency: float = 1e-4  # seconds that a message takes in addition
     batch_words: int | None = None  # the model's argument
+    # How often a block exchanged shared rows, in versions of Downpour that did so and read no rows again.
+    exchanges: int | None = None
     speed_spread: float = 0.0  # standard deviation of the logarithms of the workers' speeds, whose median is 1
     block_failures: float = 0.0  # probability that a worker is lost while it trains a block
     restart_seconds: float = 30.0  # until a lost worker trains again

@@ -219,7 +219,7 @@ def placement_for(
         dtype=model.cluster_dtype,
         allow_network=bool(model.allow_network),
     )
-    limits = in_flight_limits(len(model.wv), options.skip_gram, options.tree, size.epochs)
+    limits = in_flight_limits(len(model.wv), options.skip_gram, options.tree)
     return choose_placement(cluster, size, limits, options)
 
 

@@ -1,4 +1,4 @@
-"""A corpus and its workers → the words of a block, and the rows that blocks in flight share."""
+"""A corpus and its workers → the words of a block, and how many blocks are in flight."""
 
 from __future__ import annotations
 
@@ -12,39 +12,23 @@ from gensim_tfw2v import tuning
 class InFlightLimits:
     """Limits on how much is trained at a time without the changes of other blocks in flight."""
 
-    share: float = tuning.IN_FLIGHT_SHARE  # of an epoch's words, within the limits that all models have
-    shares_rows: bool = False  # blocks may exchange their changes of shared rows, which allows longer blocks
-    part_share: float = tuning.IN_FLIGHT_SHARE  # of an epoch's words, in the parts between two exchanges
-    most_part_words: int = tuning.MOST_IN_FLIGHT_WORDS
+    share: float = tuning.IN_FLIGHT_SHARE  # of an epoch's words
+    most_words: float = tuning.MOST_IN_FLIGHT_WORDS
 
     def words(self, total_words: int) -> int:
-        """Return the most raw words that all blocks in flight have together if they share no rows."""
-        return _words_of(total_words, self.share, tuning.MOST_IN_FLIGHT_WORDS)
-
-    def part_words(self, total_words: int) -> int:
-        """Return about how many raw words all parts in flight have together if blocks share rows."""
-        return _words_of(total_words, self.part_share, self.most_part_words)
+        """Return the most raw words that all blocks in flight have together."""
+        return int(min(max(total_words * self.share, tuning.LEAST_IN_FLIGHT_WORDS), self.most_words))
 
 
-def _words_of(total_words: int, share: float, most: int) -> int:
-    """Return this share of an epoch's words, within the limits that all models have."""
-    return min(max(int(total_words * share), tuning.LEAST_IN_FLIGHT_WORDS), most)
+def in_flight_limits(words: int, skip_gram: bool, tree: bool) -> InFlightLimits:
+    """Return the limits of blocks whose changes are corrected for each other's, for a vocabulary of `words` words.
 
-
-def in_flight_limits(words: int, skip_gram: bool, tree: bool, epochs: int) -> InFlightLimits:
-    """Return the limits for a vocabulary of `words` words, and a training of so many epochs.
-
-    CBOW with hierarchical softmax scores lower with shared rows, and learns well from a larger share. CBOW with
-    negative sampling alone learns as well from longer parts, if there are several epochs.
+    CBOW and hierarchical softmax score lower with more words in flight than skip-gram with negative sampling.
     """
     if words < tuning.SMALL_VOCABULARY:
         return InFlightLimits()
-    if tree and not skip_gram:
-        return InFlightLimits(tuning.TREE_CBOW_IN_FLIGHT_SHARE)
-    if not skip_gram:
-        part_share = min(max(tuning.IN_FLIGHT_SHARE, epochs * tuning.CBOW_PART_SHARE), tuning.MOST_CBOW_PART_SHARE)
-        return InFlightLimits(shares_rows=True, part_share=part_share, most_part_words=tuning.MOST_CBOW_PART_WORDS)
-    return InFlightLimits(shares_rows=True)
+    share = tuning.SKIP_GRAM_IN_FLIGHT_SHARE if skip_gram and not tree else tuning.IN_FLIGHT_SHARE
+    return InFlightLimits(share, math.inf)
 
 
 def choose_block_words(
@@ -77,11 +61,7 @@ def choose_block_words(
     if batch_words is not None:
         return batch_words
     most_words *= cores
-    unshared = limits.words(total_words) // in_flight if in_flight > 1 else most_words
-    most = min(unshared, most_words)
-    if limits.shares_rows and in_flight > 1:
-        of_epoch = int(total_words * tuning.SHARED_IN_FLIGHT_SHARE) // in_flight
-        most = max(most, min(tuning.MOST_PARTS * unshared, of_epoch, most_words))
+    most = min(limits.words(total_words) // in_flight, most_words) if in_flight > 1 else most_words
     wanted = max(total_words // (tuning.BLOCKS_PER_WORKER * workers), cores * tuning.LEAST_BLOCK_WORDS)
     words = max(1, min(wanted, most))
     if 1 < in_flight <= total_words // words:
@@ -94,12 +74,6 @@ def choose_block_words(
 def most_local_block_words(tree: bool) -> int:
     """Return the most raw words that a thread of one process takes at a time, with or without the tree."""
     return tuning.MOST_LOCAL_TREE_BLOCK_WORDS if tree else tuning.MOST_LOCAL_BLOCK_WORDS
-
-
-def choose_sharing(block_words: int, total_words: int, in_flight: int, limits: InFlightLimits) -> tuple[int, int]:
-    """Return the parts of a block, after each of which shared rows are exchanged, and the number of shared rows."""
-    parts = min(round(block_words * in_flight / limits.part_words(total_words)), tuning.MOST_PARTS)
-    return (parts, tuning.SHARED_ROWS) if limits.shares_rows and in_flight > 1 and parts > 1 else (1, 0)
 
 
 def blocks_overlap(total_words: int, block_words: int, workers: int) -> bool:
@@ -116,8 +90,6 @@ class BlocksInFlight:
 
     block_words: int  # raw words
     in_flight: int  # blocks; more than there are workers if these pull the next block's rows while they train
-    parts: int  # of a block, after each of which shared rows are exchanged
-    shared_rows: int  # of each table
     negative_pool: int  # draws for the negatives of a block
 
 
@@ -145,7 +117,10 @@ def choose_blocks_in_flight(
     """
 
     def block_words_of(in_flight: int) -> int:
-        return choose_block_words(total_words, in_flight, batch_words, in_flight, limits, cores=cores)
+        most = tuning.MOST_BLOCK_WORDS
+        if in_flight > 1:  # the more words have a block, the less of its time is spent on its rows
+            most = max(most, tuning.MOST_WORKER_BLOCK_WORDS // cores)
+        return choose_block_words(total_words, in_flight, batch_words, in_flight, limits, most, cores)
 
     in_flight = 1 if one_by_one else workers
     if overlap is None:
@@ -153,8 +128,7 @@ def choose_blocks_in_flight(
     if overlap and not one_by_one:  # a block that is pulled while another is trained lacks that one's changes
         in_flight = 2 * workers
     block_words = block_words_of(in_flight)
-    parts, shared_rows = choose_sharing(block_words, total_words, in_flight, limits)
-    return BlocksInFlight(block_words, in_flight, parts, shared_rows, choose_negative_pool(block_words))
+    return BlocksInFlight(block_words, in_flight, choose_negative_pool(block_words))
 
 
 def choose_call_blocks(total_words: int, workers: int, block_words: int, cores: int) -> int:
@@ -179,6 +153,11 @@ def choose_round_words(total_words: int, cores: int, skip_gram: bool) -> int:
 def choose_exchange_words(total_words: int) -> int:
     """Return the raw words that all workers of averaging train between two averages of shared rows."""
     return min(max(int(total_words * tuning.STEP_SHARE), tuning.LEAST_STEP_WORDS), tuning.MOST_STEP_WORDS)
+
+
+def choose_hot_rows(tokens: float) -> int:
+    """Return how many rows of a table are hot at most, if all blocks in flight have so many tokens together."""
+    return max(tuning.MOST_HOT_ROWS, int(tokens * tuning.HOT_ROWS_PER_TOKEN))
 
 
 def choose_negative_pool(block_words: int) -> int:

@@ -10,6 +10,7 @@ from gensim_tfw2v.placement.block_size import (
     choose_blocks_in_flight,
     choose_call_blocks,
     choose_exchange_words,
+    choose_hot_rows,
     choose_round_words,
 )
 from gensim_tfw2v.planning.workload import ID_BYTES, TABLES, Workload
@@ -55,9 +56,11 @@ def downpour_traffic(workload: Workload, workers: int, cores: int, batch_words: 
     """Return what a block takes whose rows are on servers; `cores` are those of each worker."""
     blocks = choose_blocks_in_flight(workload.words, workers, workload.limits, batch_words, cores)
     words = workload.words / math.ceil(workload.words / blocks.block_words)  # the last block is shorter
-    rows = sum(workload.rows_of_block(words, blocks.negative_pool))
-    one_way = rows * (workload.row_bytes + ID_BYTES)
-    one_way += (blocks.parts - 1) * blocks.shared_rows * TABLES * workload.row_bytes
+    of_tables = workload.rows_of_block(words, blocks.negative_pool)
+    rows = sum(of_tables)
+    hot_rows = choose_hot_rows(blocks.in_flight * words * workload.kept_share) if blocks.in_flight > 1 else 0
+    again = sum(min(of_table, hot_rows) for of_table in of_tables)
+    one_way = (rows + again / 2) * (workload.row_bytes + ID_BYTES)
     call_blocks = blocks_of_a_call(workload, workers, words, cores)
     ids = bytes_of_ids(workload, words) / call_blocks
     return Traffic(words, blocks.in_flight, rows, one_way, ids, call_blocks=call_blocks)

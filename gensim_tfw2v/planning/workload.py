@@ -94,7 +94,7 @@ class Workload:
     @property
     def limits(self) -> InFlightLimits:
         """Limits of blocks in flight."""
-        return in_flight_limits(self.vocabulary, self.skip_gram, self.tree, self.epochs)
+        return in_flight_limits(self.vocabulary, self.skip_gram, self.tree)
 
     @functools.cached_property
     def shape(self) -> BatchShape:

@@ -28,6 +28,7 @@ from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float32Array, Int32Array
 from gensim_tfw2v.blocks.batches import Block
 from gensim_tfw2v.steps.adagrad import rate_factor, states_of, vectors_of
+from gensim_tfw2v.steps.partner_directions import Directions, partner_directions, probes_of, weights_of_probes
 from gensim_tfw2v.steps.row_sharing import RowSharing
 from gensim_tfw2v.steps.settings import StepSettings
 from gensim_tfw2v.steps.signature import Objective
@@ -36,7 +37,7 @@ from gensim_tfw2v.steps.signature import Objective
 class HotRows(NamedTuple):
     """The rows that a block trains most, and shared rows, of all its tables one after the other."""
 
-    rows: Any  # [K], in the worker's matrix; for each table, shared rows come first, then those trained most
+    rows: Any  # [K], in the worker's matrix; for each table, rows that blocks share, then those trained most
     strengths: Any  # [K], η s p of each
     counts: Any  # [3], how many rows are of inputs, outputs, nodes
     concurrent_blocks: Any  # n, blocks that are trained at a time, this one included
@@ -60,9 +61,9 @@ def hot_rows_of(
     settings: StepSettings,
     rate: float,
     concurrent_blocks: int,
-    shared: Sequence[Int32Array],
+    most_rows: int = tuning.MOST_HOT_ROWS,
 ) -> HotRows:
-    """Return which of a worker's rows the block trains most; none if it is the only block in flight and shares no rows.
+    """Return which of a worker's rows the block trains most; none if it is the only block in flight.
 
     Parameters
     ----------
@@ -73,17 +74,16 @@ def hot_rows_of(
         order, must not depend on the number of servers.
     rate : float
         The block's mean learning rate.
-    shared : sequence of ndarray
-        Shared rows of inputs, outputs and nodes, as places in `of_tables`. They come first, however much they are
-        trained.
+    most_rows : int
+        The most rows of a table.
     """
     weights = moment_weights(block, settings)
-    if concurrent_blocks == 1 and not any(map(len, shared)):
+    if concurrent_blocks == 1:
         return HotRows(np.zeros(0, np.int32), np.zeros(0, np.float32), np.zeros(3, np.int32), np.float32(1), weights)
     of_matrix = strengths_by_row(block, sum(map(len, of_tables)), settings)
-    found = []
-    for own, first, by_row in zip(of_tables, shared, of_matrix, strict=True):
-        places, most = most_trained(rate * by_row[own], first)
+    found, none = [], np.zeros(0, np.int32)
+    for own, by_row in zip(of_tables, of_matrix, strict=True):
+        places, most = most_trained(rate * by_row[own], none, most_rows)
         found.append((own[places], most))
     numbers, strengths = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
     counts = np.array([len(of_table) for of_table, _ in found], np.int32)
@@ -148,15 +148,20 @@ def _divided_equally(ids: Int32Array, pairs: float, rows: int) -> Float32Array:
     return (np.bincount(ids.reshape(-1), minlength=rows) * (pairs / ids.size)).astype(np.float32)
 
 
-def most_trained(strengths: Float32Array, first: Int32Array) -> tuple[Int32Array, Float32Array]:
-    """Return the rows `first`, then those with the greatest strengths, and the strength of each row."""
+def most_trained(
+    strengths: Float32Array, first: Int32Array, limit: int = tuning.MOST_HOT_ROWS
+) -> tuple[Int32Array, Float32Array]:
+    """Return the rows `first`, then those with the greatest strengths, and the strength of each row.
+
+    They are at most `limit` rows. Those from which probe rows are taken come first.
+    """
     is_other = strengths > 0
     is_other[first] = False
     others = np.flatnonzero(is_other).astype(np.int32)
-    limits = [limit - len(first) for limit in (tuning.ALL_PROBE_ROWS, tuning.MOST_HOT_ROWS)]
-    limits = [limit for limit in limits if 0 < limit < len(others)]
-    if limits:
-        others = others[np.argpartition(-strengths[others], limits)[: tuning.MOST_HOT_ROWS - len(first)]]
+    chosen = {end - len(first) for end in (tuning.ALL_PROBE_ROWS, tuning.MOST_PROBED_ROWS, limit)}
+    ends = sorted(end for end in chosen if 0 < end < len(others))
+    if ends:
+        others = others[np.argpartition(-strengths[others], ends)[: limit - len(first)]]
     trained = np.concatenate([first, others])
     return trained, strengths[trained].astype(np.float32)
 
@@ -166,20 +171,45 @@ def at_rates_of_states(hot: HotRows, rows: tf.Tensor) -> HotRows:
     return hot._replace(strengths=hot.strengths * rate_factor(states_of(rows)))
 
 
-class ConcurrentUpdates:
-    """Scales a block's changes, in the graph that trains it.
+def kept_changes(hot: HotRows, objective: Objective, start: tf.Tensor, end: tf.Tensor) -> tf.Tensor:
+    """Return the part of a block's changes of hot rows that the block keeps.
 
-    Directions are computed from the vectors of probe rows at the beginning of the part of the block whose changes are
-    pushed next. Early in a training, vectors grow many times over within a block, and so do the changes that every
-    other block finds. Directions of an earlier part are reused as long as the mean square of the vectors is about the
-    same.
+    Parameters
+    ----------
+    start, end : tensor
+        The hot rows [K, D] at the beginning of the block and at its end, with their states if they have some.
+    """
+    if objective.adagrad:
+        hot = at_rates_of_states(hot, start)
+
+    def scaled() -> tf.Tensor:
+        vectors = vectors_of(start, objective.adagrad)
+        probes = [probes_of(of_table) for of_table in tf.split(vectors, hot.counts, num=3)]
+        strengths = tf.split(hot.strengths, hot.counts, num=3)
+        weights = [weights_of_probes(of_table) for of_table in strengths]
+        of_inputs, of_others = partner_directions(probes, weights, objective.tables(), hot.moment_weights)
+        of_tables = zip(
+            tf.split(end - start, hot.counts, num=3), strengths, (of_inputs, of_others, of_others), strict=True
+        )
+        kept = [scaled_moves(*arguments, hot.concurrent_blocks, objective.adagrad) for arguments in of_tables]
+        return tf.concat(kept, 0)
+
+    # If no other block is in flight, the block keeps all of its changes.
+    return tf.cond(hot.concurrent_blocks > 1, scaled, lambda: end - start)
+
+
+class ConcurrentUpdates:
+    """Scales the changes of rows that blocks share, in the graph that trains them.
+
+    Directions are computed from the vectors of probe rows at the beginning of the block. Directions of an earlier block
+    are reused as long as the mean square of the vectors is about the same.
 
     Parameters
     ----------
     sharing : RowSharing
-        The first rows of each table are pushed after every part of the block.
+        How many of the first hot rows of each table are shared.
     partners : Partners, optional
-        Directions that an earlier block found; `partners` has those of the latest part.
+        Directions that an earlier block found; `partners` has those of this one.
     """
 
     def __init__(
@@ -191,44 +221,25 @@ class ConcurrentUpdates:
         self._concurrent_blocks = hot_rows.concurrent_blocks
         self._moment_weights = hot_rows.moment_weights
         self._strengths = tf.split(hot_rows.strengths, hot_rows.counts, num=3)
-        rows = tf.split(hot_rows.rows, hot_rows.counts, num=3)
-        self.rows = [rows[table] for table in self._tables]  # [K] of each of the T tables that move
-        self.shared_rows = tf.concat([of_table[: sharing.rows] for of_table in self.rows], 0)  # [T * H]
-        probes = [tf.concat(_probes(of_table), 0) for of_table in rows]
+        probes = [probes_of(of_table) for of_table in tf.split(hot_rows.rows, hot_rows.counts, num=3)]
         self.probe_rows = tf.concat(probes, 0)  # [S]
         self.probe_counts = tf.stack([tf.size(of_table) for of_table in probes])
-        self._weights = [tf.concat(_weighted(*_probes(of_table)), 0) for of_table in self._strengths]  # of probe rows
+        self._weights = [weights_of_probes(of_table) for of_table in self._strengths]
         self.partners = no_partners() if partners is None else partners
 
-    def of_part(self, moves: tf.Tensor, vectors: tf.Tensor) -> tf.Tensor:
-        """Return the scaled moves [T * H, D] of shared rows in a part of the block."""
-        of_tables = tf.split(moves, len(self._tables))
-        strengths = [self._strengths[table][: self._sharing.rows] / self._sharing.parts for table in self._tables]
-        return tf.concat(self._scaled(of_tables, strengths, vectors), 0)
-
-    def of_block(self, moves: Sequence[tf.Tensor], shared: tf.Tensor, vectors: tf.Tensor) -> list[tf.Tensor]:
-        """Return each table's scaled moves [K, D]; for shared rows, those of the last part, `shared` [T * H, D]."""
-        first, others = slice(None, self._sharing.rows), slice(self._sharing.rows, None)
-        of_tables = zip(tf.split(shared, len(self._tables)), moves, strict=True)
-        both = [tf.concat([of_part, of_block[others]], 0) for of_part, of_block in of_tables]
-        strengths = [self._strengths[table] for table in self._tables]
-        strengths = [tf.concat([part[first] / self._sharing.parts, part[others]], 0) for part in strengths]
-        return self._scaled(both, strengths, vectors)
-
-    def _scaled(
-        self, moves: Sequence[tf.Tensor], strengths: Sequence[tf.Tensor], vectors: tf.Tensor
-    ) -> list[tf.Tensor]:
-        """Return each table's scaled moves of rows with these strengths."""
+    def of_shared(self, moves: tf.Tensor, vectors: tf.Tensor) -> tf.Tensor:
+        """Return the scaled moves [T * H, D] of shared rows."""
+        strengths = [self._strengths[table][: self._sharing.rows] for table in self._tables]
         self.partners = self._partners_for(vectors)
         partners = [self.partners.of_others if table else self.partners.of_inputs for table in self._tables]
 
-        def scaled() -> list[tf.Tensor]:
-            of_tables = zip(moves, strengths, partners, strict=True)
-            return [scaled_moves(*arguments, self._concurrent_blocks, self._have_states) for arguments in of_tables]
+        def scaled() -> tf.Tensor:
+            of_tables = zip(tf.split(moves, len(self._tables)), strengths, partners, strict=True)
+            kept = [scaled_moves(*arguments, self._concurrent_blocks, self._have_states) for arguments in of_tables]
+            return tf.concat(kept, 0)
 
         # If no other block is in flight, the block keeps all of its changes.
-        kept: list[tf.Tensor] = tf.cond(self._concurrent_blocks > 1, scaled, lambda: list(moves))
-        return kept
+        return tf.cond(self._concurrent_blocks > 1, scaled, lambda: moves)
 
     def _partners_for(self, vectors: tf.Tensor) -> Partners:
         """Return the partners' directions for these vectors of probe rows: the earlier ones, if still accurate."""
@@ -237,34 +248,12 @@ class ConcurrentUpdates:
         before = self.partners
 
         def compute() -> Partners:
-            outputs = self._used[1:]
-            of_outputs = (tf.concat([found[t] for t in outputs], 0) for found in (of_tables, self._weights))
-            moment, mean = _moments(of_tables[0], self._weights[0])
-            mean_moment = tf.matmul(mean, mean, transpose_a=True)
-            of_contexts = self._moment_weights[0] * moment + self._moment_weights[1] * mean_moment
-            return Partners(squares, _directions(_moments(*of_outputs)[0]), _directions(of_contexts))
+            return Partners(squares, *partner_directions(of_tables, self._weights, self._used, self._moment_weights))
 
         # Squares that are not finite do not equal anything.
         is_same = tf.reduce_all(tf.abs(squares - before.squares) <= tuning.NOTABLE_CHANGE * before.squares)
         partners: Partners = tf.cond((self._concurrent_blocks > 1) & ~is_same, compute, lambda: before)
         return partners
-
-
-def _probes(of_table: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the values of a table's probe rows: all of its first hot rows, and a sample of the others."""
-    return of_table[: tuning.ALL_PROBE_ROWS], of_table[tuning.ALL_PROBE_ROWS :: tuning.EVERY_PROBE_ROW]
-
-
-def _weighted(first: tf.Tensor, sample: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    return first, sample * tuning.EVERY_PROBE_ROW
-
-
-class Directions(NamedTuple):
-    """The directions in which vectors are longest."""
-
-    squares: tf.Tensor  # [L], mean squares along them
-    directions: tf.Tensor  # [D, L]
-    other_square: tf.Tensor  # mean square along any other direction
 
 
 class Partners(NamedTuple):
@@ -284,30 +273,6 @@ def _mean_square(vectors: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
     """Return the mean square length of vectors [K, D] with these weights [K]."""
     squares = tf.reduce_sum(tf.square(vectors), 1)
     return tf.math.divide_no_nan(tf.reduce_sum(weights * squares), tf.reduce_sum(weights))
-
-
-def _moments(vectors: tf.Tensor, weights: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the second moment [D, D] and the mean [1, D] of vectors [K, D] with these weights [K]."""
-    shares = tf.math.divide_no_nan(weights, tf.reduce_sum(weights))
-    weighted = vectors * shares[:, None]
-    return tf.matmul(weighted, vectors, transpose_a=True), tf.reduce_sum(weighted, 0, keepdims=True)
-
-
-def _directions(moment: tf.Tensor) -> Directions:
-    """Return the longest directions of vectors with this second moment [D, D]."""
-    # Squares of very long vectors overflow. The steps show whether training diverges (`training/divergence`).
-    moment = tf.where(tf.math.is_finite(moment), moment, 0.0)
-    size = tf.shape(moment)[0]
-    count = tf.minimum(size, tuning.DIRECTIONS)
-    basis = tf.random.stateless_normal(tf.stack([size, count]), seed=(0, 0))
-    for _ in range(tuning.POWER_ITERATIONS):
-        basis = tf.linalg.qr(tf.matmul(moment, basis)).q
-    within = tf.matmul(basis, tf.matmul(moment, basis), transpose_a=True)
-    squares, turned = tf.linalg.eigh(within)
-    others = tf.maximum(tf.linalg.trace(moment) - tf.reduce_sum(squares), 0.0)
-    return Directions(
-        squares, tf.matmul(basis, turned), tf.math.divide_no_nan(others, tf.cast(size - count, tf.float32))
-    )
 
 
 def scaled_moves(

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from measuring.jobs import Job
 from measuring.stale_placement import StalePlacement
 from stale_blocks import Pipeline, train
@@ -19,8 +20,13 @@ from support.benchmark_commands import corpus_in, run_command
 from support.example_blocks import SETTINGS, maker_from, random_tables, read, work_on
 from support.placements import on_cluster
 
+from gensim_tfw2v.cluster.connection import device
+from gensim_tfw2v.cluster.remote_functions import local
 from gensim_tfw2v.placement.calls.ramp_up import RampUp
-from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
+from gensim_tfw2v.placement.contract import ModelTables
+from gensim_tfw2v.placement.downpour.placement import DownpourPlacement
+from gensim_tfw2v.placement.tasks.assignment import Request
+from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.tuning import SLOPES
 
 BLOCK_WORDS = 50
@@ -57,17 +63,9 @@ def test_one_block_in_flight_leaves_the_vectors_of_training_here(job: Job, mode:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", ["sg-neg", "sg-hs"])
-def test_rows_that_one_block_shares_with_itself_leave_the_vectors_of_training_here(job: Job, mode: str) -> None:
-    job = dataclasses.replace(job, mode=mode)
-    shared = Pipeline(1, BLOCK_WORDS, parts=3, shared_rows=4)
-    assert_same_vectors(train(job, shared), trained_here(job))
-
-
-@pytest.mark.slow
 def test_blocks_in_flight_lack_each_others_changes(job: Job) -> None:
-    unscaled = Pipeline(4, BLOCK_WORDS, slopes=[0.0] * 3)
-    difference = train(job, unscaled).wv.vectors - trained_here(job).wv.vectors
+    uncorrected = Pipeline(4, BLOCK_WORDS, slopes=[0.0] * 3)
+    difference = train(job, uncorrected).wv.vectors - trained_here(job).wv.vectors
     assert np.abs(difference).max() > 1e-2
 
 
@@ -80,12 +78,11 @@ class OneOfMany(RampUp):
             yield 4
 
 
-@pytest.mark.parametrize("sharing", [NOT_SHARED, pytest.param(RowSharing(parts=3, rows=6), marks=pytest.mark.slow)])
-def test_a_block_of_many_is_trained_as_on_a_cluster(sharing: RowSharing) -> None:
-    remote = on_cluster(SETTINGS, maker_from(0), 1, sharing=sharing)
+def test_a_block_of_many_is_trained_as_on_a_cluster() -> None:
+    remote = on_cluster(SETTINGS, maker_from(0), 2)
     remote._ramp_up = OneOfMany(1)
     found = []
-    for placement in (remote, StalePlacement(SETTINGS, maker_from(0), OneOfMany(1), SLOPES, sharing)):
+    for placement in (remote, StalePlacement(SETTINGS, maker_from(0), OneOfMany(1), SLOPES)):
         with contextlib.closing(placement):
             placement.load(random_tables())
             for seed in range(3):
@@ -98,9 +95,47 @@ def test_a_block_of_many_is_trained_as_on_a_cluster(sharing: RowSharing) -> None
     np.testing.assert_allclose(on_servers.outputs, here.outputs, atol=1e-4)
 
 
+def test_a_block_is_corrected_for_what_others_changed_as_on_a_cluster() -> None:
+    others = random_tables(1)
+    with contextlib.closing(on_cluster(SETTINGS, maker_from(0), 4)) as remote:  # more than workers: blocks overlap
+        remote.load(random_tables())
+        train_while_rows_change(remote, others)
+        on_servers = read(remote)
+    with contextlib.closing(StalePlacement(SETTINGS, maker_from(0), OneOfMany(1), SLOPES)) as emulated:
+        emulated.load(random_tables())
+        emulated.train_chunk(work_on(0, rate=0.5))
+        for number, values in enumerate((others.inputs, others.outputs)):
+            emulated._tables[number].assign(values)
+        here = read(emulated)
+    assert np.abs(here.inputs - others.inputs).max() > 0.5, "hardly anything was trained"
+    np.testing.assert_allclose(on_servers.inputs, here.inputs, atol=1e-4)
+    np.testing.assert_allclose(on_servers.outputs, here.outputs, atol=1e-4)
+
+
+def train_while_rows_change(placement: DownpourPlacement, others: ModelTables) -> None:
+    """Train a block of four in flight, and write other rows to the servers between its pull and its push."""
+    training, program, graphs = placement.training, placement._program, placement._program.graphs
+    thread, tickets = training.dispatcher._threads[0], training.dispatcher._work.trained.tickets
+    request = training.request(work_on(0, rate=0.5), 4)
+    with thread._calling() as calls:
+        thread._register_model(calls, request.model)
+    sealed = Request(local(request.model), local(tickets.sealed(request.assignment, 0)))
+    with tf.device(device("worker", 0)):
+        staged = graphs.stage(program.handles, sealed)
+    tables = training.tables
+    for name, values in (("inputs", others.inputs), ("outputs", others.outputs)):
+        for shard, handle in enumerate(tables.handles(name)):
+            with tf.device(tables.device_of(shard)):
+                tf.raw_ops.AssignVariableOp(resource=handle, value=tf.identity(values[shard :: tables.shards]))
+    with tf.device(device("worker", 0)):
+        report = BlockReport.from_array(graphs.finish(program.handles, staged).numpy(), servers=2)
+    assert report.is_accepted and report.servers is not None
+    assert report.servers.exchanged.read_again == sum(report.servers.exchanged[:3])  # all rows are hot
+
+
 @pytest.mark.slow
-def test_the_share_of_the_start_decides_how_fast_training_could_be(job: Job) -> None:
-    slow, fast = (train(job, Pipeline(4, BLOCK_WORDS, start_share=share)) for share in (1.0, 0.001))
+def test_the_start_decides_how_fast_training_could_be(job: Job) -> None:
+    slow, fast = (train(job, Pipeline(4, BLOCK_WORDS, blocks_for_one_more=blocks)) for blocks in (15, 1))
     assert 1 < slow.placement.ideal_speed < fast.placement.ideal_speed < 4
 
 

@@ -126,6 +126,18 @@ def test_rows_of_frozen_tables_are_pulled_but_not_pushed(moved: list[int], pushe
     assert worker["sent_bytes"] == pushed * 100 + 60 * 4  # a pull names all rows
 
 
+def test_rows_that_are_read_again_are_named_and_received_once_more() -> None:
+    report = block(0.0, 0.0)
+    assert report.servers is not None
+    report = report._replace(servers=report.servers._replace(exchanged=TableRows(10, 20, 30, read_again=7)))
+    metrics = ClusterMetrics([1], servers=1, vector_bytes=100, reads_again=True)
+    metrics.add(0, report, sent_bytes=0, waited=0.0)
+    tasks = metrics.tasks()
+    assert tasks["worker 0"]["received_bytes"] == (60 + 7) * (100 + 4)
+    assert tasks["worker 0"]["sent_bytes"] == 60 * (100 + 4) + 7 * 4
+    assert tasks["ps 0"]["messages"] == 3
+
+
 def test_every_block_of_a_call_counts_equally_in_the_staleness() -> None:
     single = block(1, 1, staleness=4)
     call = block(2, 2, staleness=3)

@@ -43,7 +43,7 @@ _MODEL = WorkerModel(
     WORDS - 1,
     np.ones(3, np.float32),
 )
-_SENT: dict[type[Any], Any] = {WorkerModel: _MODEL, Assignment: Assignment(7, 3, 2, RowSharing(2, 6), work_on(3))}
+_SENT: dict[type[Any], Any] = {WorkerModel: _MODEL, Assignment: Assignment(7, 3, 2, RowSharing(6), work_on(3))}
 _MESSAGES = {kind: encode(value).tobytes() for kind, value in _SENT.items()}
 
 
@@ -253,7 +253,7 @@ _assignments = st.builds(
     lease_key=st.integers(-(2**31), 2**31 - 1),
     shards=st.integers(-1, 5),
     concurrent_blocks=st.integers(1, 20),
-    sharing=st.builds(RowSharing, st.integers(1, 4), st.one_of(st.sampled_from([0, 6]), st.integers(-1, WORDS + 1))),
+    sharing=st.builds(RowSharing, st.one_of(st.sampled_from([0, 6]), st.integers(-1, WORDS + 1))),
     task=st.builds(
         ChunkTask,
         content=st.one_of(_sentences(), _sentences(), st.builds(Span, *[_numbers] * 5)),

@@ -97,7 +97,7 @@ def test_training_continues_without_a_worker_that_the_others_do_not_reach(
 
 def placement_on(cluster: LocalCluster, row_type: str = "float32", rows: int = 5) -> AveragingPlacement:
     """Return a placement that trains a chunk in parts of 30 words for all workers, with so many shared rows."""
-    rounds = RoundSettings(30, 1000, 30, RowSharing(1, rows), row_type)
+    rounds = RoundSettings(30, 1000, 30, RowSharing(rows), row_type)
     return AveragingPlacement(SETTINGS, maker_from(0), connect(cluster), 60.0, rounds)
 
 

@@ -23,14 +23,14 @@ from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.placement.downpour.placement import DownpourPlacement
 from gensim_tfw2v.placement.row_states import with_states
 from gensim_tfw2v.placement.tasks.assignment import Assignment
-from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
+from gensim_tfw2v.steps.row_sharing import NOT_SHARED
 from gensim_tfw2v.steps.settings import ADAGRAD, StepSettings
 
 BLOCK_WORDS = 17  # of the sixty words of a chunk: four blocks, of two sentences at most
 CHUNKS = [work_on(0, seed=1, rate=0.05, last_rate=0.04), work_on(3, seed=2, rate=0.04, last_rate=0.02)]
 
 
-def on_a_worker(settings: StepSettings, overlap: bool = False, sharing: RowSharing = NOT_SHARED) -> Placement:
+def on_a_worker(settings: StepSettings, overlap: bool = False) -> Placement:
     """Return a placement whose calls train blocks of `BLOCK_WORDS` words."""
     connection = connect(shared_cluster())
     return DownpourPlacement(
@@ -39,7 +39,6 @@ def on_a_worker(settings: StepSettings, overlap: bool = False, sharing: RowShari
         connection,
         connection.workers + 1 if overlap else 1,
         timeout=60.0,
-        sharing=sharing,
         block_words=BLOCK_WORDS,
     )
 
@@ -76,9 +75,8 @@ def test_a_call_trains_its_blocks_as_one_process_trains_them_one_after_the_other
 
 
 @pytest.mark.parametrize("overlap", [True, pytest.param(False, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("sharing", [NOT_SHARED, RowSharing(parts=2, rows=4)], ids=["alone", "sharing"])
-def test_servers_get_every_block_of_a_call_once(overlap: bool, sharing: RowSharing) -> None:
-    placement = on_a_worker(SETTINGS, overlap, sharing)
+def test_servers_get_every_block_of_a_call_once(overlap: bool) -> None:
+    placement = on_a_worker(SETTINGS, overlap)
     placement.load(random_tables())
     tokens = [placement.train_chunk(chunk).tokens for chunk in CHUNKS]
     report = placement.report(120)
@@ -87,9 +85,9 @@ def test_servers_get_every_block_of_a_call_once(overlap: bool, sharing: RowShari
     assert tokens == [60, 60]
     assert report["blocks"] == 8
     assert report["tasks"]["ps 0"]["blocks"] == report["tasks"]["ps 1"]["blocks"] == 8
-    assert sum(report["tasks"][f"worker {worker}"]["messages"] for worker in range(2)) == 2 + 2 * 8 * (
-        2 + sharing.parts - 1
-    )
+    # Blocks that are not alone in flight read rows again.
+    messages = 3 if overlap else 2
+    assert sum(report["tasks"][f"worker {worker}"]["messages"] for worker in range(2)) == 2 + 2 * 8 * messages
     # Every block but a call's first one is pulled before the push of the block before it, if they overlap.
     assert report["staleness"]["mean"] == (0.75 if overlap else 0.0)
 

@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.contract import MODES, PURE_MODES, SENTENCES, SMALL, learnt_arrays, topic_gap, two_topics
+from support.contract import PURE_MODES, SENTENCES, SMALL, topic_gap, two_topics
 from support.placements import leases_on, shared_cluster
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster.connection import connect, device
 from gensim_tfw2v.cluster.errors import ClusterError
-from gensim_tfw2v.placement import block_size
 from gensim_tfw2v.placement.block_size import InFlightLimits
 from gensim_tfw2v.placement.calls import worker_thread
 from gensim_tfw2v.placement.choice import choose_placement
@@ -36,21 +35,6 @@ SIDE_BY_SIDE = [
     for mode_name in PURE_MODES
     for overlap in (False, True)
 ]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("mode", MODES.values(), ids=MODES.keys())
-def test_rows_that_a_worker_alone_shares_come_back_as_it_left_them(
-    mode: dict[str, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(block_size, "choose_sharing", lambda *_: (3, 5))
-    local, remote = (
-        TFWord2Vec(two_topics(), **SMALL | {"epochs": 2}, **mode, workers=1, cluster=cluster)
-        for cluster in (None, shared_cluster())
-    )
-    for name, array in learnt_arrays(local).items():
-        np.testing.assert_allclose(learnt_arrays(remote)[name], array, atol=1e-5, err_msg=name)
-    np.testing.assert_allclose(remote.epoch_losses, local.epoch_losses, rtol=1e-4)
 
 
 @pytest.mark.parametrize(("workers", "overlap", "words"), [(1, None, 131_072), (1, True, 131_072), (2, None, 62_500)])
@@ -122,7 +106,8 @@ def test_the_report_has_the_bytes_that_were_sent(chosen: dict[str, Any], number_
     assert report is not None
     # One chunk an epoch: rows of both tables there and back with their numbers, ids, a length a sentence, and a head.
     rows = 2 * len(model.wv) * 2 * (number_bytes * 8 + 4)
-    assert 0 < report["bytes"] - 3 * (rows + 4 * 600 + 4 * 150) < 3 * 1000
+    again = rows // 2 if chosen["workers"] > 1 else 0  # once: two are in flight from the third block on
+    assert 0 < report["bytes"] - 3 * (rows + 4 * 600 + 4 * 150) - again < 3 * 1000
     assert report["raw_words"] == 1800
     assert report["staleness"]["max"] == 0
     assert report["tasks"]["ps 1"]["memory_bytes"] > 0
@@ -139,23 +124,6 @@ def test_a_report_that_is_none_is_an_error_that_names_its_worker(monkeypatch: py
     monkeypatch.setattr(worker_thread, "BlockReport", CutShort)
     with pytest.raises(ClusterError, match=r"^worker \d at 127\.0\.0\.1:\d+: a report of 2 servers cannot"):
         TFWord2Vec(SENTENCES, **SMALL, cluster=shared_cluster())
-
-
-@pytest.mark.slow
-def test_the_report_has_the_bytes_and_messages_of_shared_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    parts, rows, number_bytes = 3, 6, 4
-    reports = []
-    for sharing in ((1, 0), (parts, rows)):
-        monkeypatch.setattr(block_size, "choose_sharing", lambda *_, found=sharing: found)
-        reports.append(TFWord2Vec(SENTENCES, **SMALL, workers=1, cluster=shared_cluster()).training_report)
-    alone, shared = reports
-    assert shared["bytes"] - alone["bytes"] == 3 * 2 * (parts - 1) * 2 * rows * 8 * number_bytes
-    for task, one_more in (("worker", 2), ("ps 0", 1), ("ps 1", 1)):
-        messages, before = (
-            sum(metrics["messages"] for name, metrics in report["tasks"].items() if name.startswith(task))
-            for report in (shared, alone)
-        )
-        assert messages - before == 3 * (parts - 1) * one_more
 
 
 def test_frequent_words_are_spread_over_the_servers_and_tables_freed_in_the_end() -> None:

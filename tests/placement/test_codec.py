@@ -12,7 +12,7 @@ from support.contract import SENTENCES
 from support.example_blocks import SETTINGS, WORDS, maker_from, work_on
 from support.example_trees import model_of
 
-from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v import TFWord2Vec, tuning
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
@@ -87,7 +87,7 @@ def test_every_field_of_a_model_is_read_as_it_was_written(maker: BlockMaker) -> 
 
 
 def test_every_flipped_bit_of_a_message_is_refused_in_one_line() -> None:
-    whole = encode(Assignment(7, 3, 16, RowSharing(4, 512), ChunkTask(Span(1, 2, 3, 4, 5), (1, 2), 0.025, 0.0, True)))
+    whole = encode(Assignment(7, 3, 16, RowSharing(512), ChunkTask(Span(1, 2, 3, 4, 5), (1, 2), 0.025, 0.0, True)))
     for bit in range(8 * len(whole)):
         flipped = whole.copy()
         flipped[bit // 8] ^= 1 << bit % 8
@@ -174,7 +174,7 @@ def test_an_assignment_takes_few_bytes_beside_its_words() -> None:
     words = 10_000
     sentences = Sentences(np.arange(words, dtype=np.int32), np.full(words // 10, 10, np.int32))
     seeds = (2**63 - 1,) * 7
-    sent = encode(Assignment(2**31 - 1, 16, 32, RowSharing(8, 512), ChunkTask(sentences, seeds, 0.025, 1 / 3, True)))
+    sent = encode(Assignment(2**31 - 1, 16, 32, RowSharing(512), ChunkTask(sentences, seeds, 0.025, 1 / 3, True)))
     assert sent.nbytes - sentences.nbytes < 1000
 
 
@@ -187,7 +187,7 @@ def test_an_assignment_takes_few_bytes_beside_its_words() -> None:
     ids=["ids", "span of an encoded corpus"],
 )
 def test_an_assignment_is_read_as_it_was_written(task: ChunkTask) -> None:
-    sent = Assignment(7, 3, 16, RowSharing(4, 512), task)
+    sent = Assignment(7, 3, 16, RowSharing(512), task)
     assert_same_fields(decode(Assignment, encode(sent)), sent)
 
 
@@ -264,27 +264,18 @@ def test_a_block_finds_each_of_its_rows_in_what_the_shards_send(
 
 @pytest.mark.parametrize("cores", [1, 2])
 @pytest.mark.parametrize("shards", [1, 3])
-def test_shared_rows_are_sent_shard_by_shard_in_the_order_of_each_table(shards: int, cores: int) -> None:
+def test_hot_rows_are_read_again_shard_by_shard(shards: int, cores: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "MOST_HOT_ROWS", 6)  # of each table, those that are trained most come first
+    monkeypatch.setattr(tuning, "HOT_ROWS_PER_TOKEN", 0)
     tree = HuffmanTree.of(model_of(list(range(1, WORDS + 1))).wv)
-    maker = replace(maker_from(0), tree=tree)
     settings = replace(SETTINGS, hierarchical_softmax=True)
-    sizes = {"inputs": WORDS, "outputs": WORDS, "nodes": WORDS - 1}
-    sharing = RowSharing(parts=2, rows=6)
-    worker = WorkerModel(settings, maker, WORDS, sizes["nodes"], np.ones(1, np.float32))
-    assignment = Assignment(0, shards, 16, sharing, work_on(20), cores=cores)  # of words that are not shared
-    staged = stage(worker, assignment, np.zeros(0))
-    tables = [np.arange(size) + first for size, first in zip(sizes.values(), (1000, 2000, 3000), strict=True)]
-    matrix = sent_by_shards(staged.extra.needed, tables, shards)
-    of_tables = np.split(staged.extra.hot.rows, np.cumsum(staged.extra.hot.counts)[:-1])
-    shared = matrix[np.concatenate([rows[: sharing.rows] for rows in of_tables])]
-    first_nodes = tables[2][-sharing.rows :]
-    np.testing.assert_array_equal(shared, [*tables[0][:6], *tables[1][:6], *first_nodes])
-    sent = shared[staged.extra.shared_order].reshape(shards, len(tables), -1)
-    for shard in range(shards):
-        for table, rows in zip(tables, sent[shard], strict=True):
-            own = table[shard::shards]
-            expected = own[-len(rows) :] if table is tables[2] else own[: len(rows)]
-            np.testing.assert_array_equal(rows, expected)
+    worker = WorkerModel(settings, replace(maker_from(0), tree=tree), WORDS, WORDS - 1, np.ones(1, np.float32))
+    extra = stage(worker, Assignment(0, shards, 16, NOT_SHARED, work_on(20), cores=cores), np.zeros(0)).extra
+    tables = [np.arange(size) + first for size, first in ((WORDS, 1000), (WORDS, 2000), (WORDS - 1, 3000))]
+    hot = sent_by_shards(extra.needed, tables, shards)[extra.hot.rows]
+    assert len(hot) == 18 and (hot[:-1] > hot[1:]).any()
+    again = sent_by_shards(extra.hot_by_shard, tables, shards)
+    np.testing.assert_array_equal(again[extra.hot_order], hot)
 
 
 def sent_by_shards(rows: Any, tables: list[np.ndarray], shards: int) -> np.ndarray:

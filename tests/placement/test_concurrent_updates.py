@@ -24,6 +24,7 @@ from gensim_tfw2v.steps.concurrent_updates import (
     HotRows,
     at_rates_of_states,
     hot_rows_of,
+    kept_changes,
     moment_weights,
 )
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
@@ -51,18 +52,10 @@ def hot_rows(concurrent_blocks: int, strength: float = 1.0) -> HotRows:
     return HotRows(np.arange(12, dtype=np.int32), strengths, counts, np.float32(concurrent_blocks), OF_SKIP_GRAM)
 
 
-def kept(change: np.ndarray, start: np.ndarray, rows: HotRows) -> np.ndarray:
+def kept(change: np.ndarray, start: np.ndarray, rows: HotRows, objective: Objective = OBJECTIVE) -> np.ndarray:
     """Return the changes that are kept, as the graph computes them."""
-    return of_block(updates_of(rows), change, change[:0], start)
-
-
-def of_block(updates: ConcurrentUpdates, change: np.ndarray, shared: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Return a block's changes with those of hot rows scaled."""
-    moves = [tf.gather(change, rows) for rows in updates.rows]
-    scaled = change.copy()
-    vectors = tf.gather(start, updates.probe_rows)
-    for rows, may_move in zip(updates.rows, updates.of_block(moves, tf.constant(shared), vectors), strict=True):
-        scaled[rows] = may_move
+    hot, scaled = tf.nest.map_structure(tf.convert_to_tensor, rows), change.copy()
+    scaled[rows.rows] = kept_changes(hot, objective, start[rows.rows], (start + change)[rows.rows])
     return scaled
 
 
@@ -102,11 +95,10 @@ def test_states_keep_all_of_their_change_and_decide_how_much_vectors_keep() -> N
     wide = np.concatenate([start, states], 1)
     hot = at_rates_of_states(rows, tf.constant(wide))
     np.testing.assert_allclose(hot.strengths, rows.strengths * 200 / np.sqrt(100 + states[:, 0]), rtol=1e-5)
-    updates = updates_of(hot, objective=replace(OBJECTIVE, adagrad=True))
-    wide_change = np.concatenate([change, growth], 1)
-    found = of_block(updates, wide_change, wide_change[:0], wide)
-    np.testing.assert_array_equal(found[:, -1:], growth)
-    np.testing.assert_allclose(found[:, :-1], kept(change, start, hot), rtol=1e-6)
+    found = kept(np.concatenate([change, growth], 1), wide, rows, replace(OBJECTIVE, adagrad=True))
+    np.testing.assert_allclose(found[:, -1:], growth, rtol=1e-5)
+    hot = hot._replace(strengths=np.asarray(hot.strengths))
+    np.testing.assert_allclose(found[:, :-1], kept(change, start, hot), atol=1e-5)
 
 
 def test_one_mean_square_stands_for_all_but_the_longest_directions(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,12 +179,12 @@ def test_vectors_that_are_no_longer_finite_end_no_training() -> None:
     assert np.isfinite(kept(matrix(3), start, hot_rows(16))[OUTPUTS]).all()
 
 
-def staged(concurrent_blocks: int, sharing: RowSharing = NOT_SHARED, skip_gram: bool = True) -> Any:
+def staged(concurrent_blocks: int, skip_gram: bool = True) -> Any:
     """Return a block as a worker has it, its rows all on one server."""
     maker = replace(maker_from(0), skip_gram=skip_gram)
     settings = replace(SETTINGS, skip_gram=skip_gram)
     model = WorkerModel(settings, maker, WORDS, 0, np.ones(1, np.float32))
-    return stage(model, Assignment(0, 1, concurrent_blocks, sharing, work_on(0, rate=RATE)), np.zeros(0))
+    return stage(model, Assignment(0, 1, concurrent_blocks, NOT_SHARED, work_on(0, rate=RATE)), np.zeros(0))
 
 
 def test_a_block_alone_has_no_hot_rows() -> None:
@@ -242,11 +234,18 @@ def test_a_word_of_cbow_is_a_target_as_often_as_it_stands_in_the_runs() -> None:
 def test_of_many_rows_those_with_most_pairs_are_hot(monkeypatch: pytest.MonkeyPatch) -> None:
     everything = staged(16).extra.hot
     monkeypatch.setattr(tuning, "MOST_HOT_ROWS", 3)
+    monkeypatch.setattr(tuning, "HOT_ROWS_PER_TOKEN", 0)
     few = staged(16).extra.hot
     assert few.counts.tolist() == [3, 3, 0]
     before = np.split(everything.strengths, [everything.counts[0]])
     for found, every in zip(np.split(few.strengths, [3]), before, strict=True):
         np.testing.assert_array_equal(np.sort(found), np.sort(every)[-3:])
+
+
+def test_more_rows_are_hot_if_more_tokens_are_in_flight(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "MOST_HOT_ROWS", 3)
+    monkeypatch.setattr(tuning, "HOT_ROWS_PER_TOKEN", 1 / 120)  # sixty in each block
+    assert [staged(blocks).extra.hot.counts.tolist() for blocks in (2, 10)] == [[3, 3, 0], [5, 5, 0]]
 
 
 def test_rows_below_the_limit_are_all_hot_though_some_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,42 +256,27 @@ def test_rows_below_the_limit_are_all_hot_though_some_come_first(monkeypatch: py
     np.testing.assert_array_equal(np.sort(found.rows), np.sort(everything.rows))
 
 
-@pytest.mark.parametrize("concurrent_blocks", [1, 16])
-def test_shared_rows_come_first_in_the_order_of_their_words(concurrent_blocks: int) -> None:
-    block = staged(concurrent_blocks, RowSharing(parts=3, rows=30))
-    inputs, outputs, _ = np.split(block.extra.hot.rows, np.cumsum(block.extra.hot.counts)[:-1])
-    np.testing.assert_array_equal(inputs, np.arange(30))
-    counts = block.extra.needed.counts[0]
-    np.testing.assert_array_equal(outputs, counts[0] + np.arange(30))
-    np.testing.assert_array_equal(block.extra.needed.numbers, np.tile(np.arange(30), 2))
-
-
-def test_a_part_of_a_block_is_scaled_as_a_block_of_its_size() -> None:
-    parts, shared_rows = 4, 3
-    start, change, rows = matrix(1), matrix(3), hot_rows(16)
+def test_shared_rows_are_scaled_as_other_hot_rows_are() -> None:
+    shared_rows = 3
+    start, rows = matrix(1), hot_rows(16)
     places = np.r_[0:shared_rows, 7 : 7 + shared_rows]
-    shared = updates_of(rows, RowSharing(parts, shared_rows))
+    shared = updates_of(rows, RowSharing(shared_rows))
     vectors = tf.gather(start, shared.probe_rows)
     of_shared = matrix(4)[places]
-    part = np.asarray(shared.of_part(tf.constant(of_shared), vectors))
-    smaller = rows._replace(strengths=rows.strengths / np.float32(parts))
-    np.testing.assert_allclose(part, kept(matrix(4), start, smaller)[places], atol=1e-5)
-    last = of_block(shared, change, of_shared, start)
-    np.testing.assert_allclose(last[places], part, atol=1e-5)
-    others = np.setdiff1d(np.arange(12), places)
-    np.testing.assert_allclose(last[others], kept(change, start, rows)[others], atol=1e-5)
+    part = np.asarray(shared.of_shared(tf.constant(of_shared), vectors))
+    np.testing.assert_allclose(part, kept(matrix(4), start, rows)[places], atol=1e-5)
 
 
 @pytest.mark.parametrize(("grown", "is_notable"), [(1.009, False), (1.02, True), (0.98, True)])
-def test_directions_serve_another_part_until_the_mean_square_has_changed(grown: float, is_notable: bool) -> None:
+def test_directions_serve_another_block_until_the_mean_square_has_changed(grown: float, is_notable: bool) -> None:
     """The vectors are also turned, which shows from which of them directions were computed."""
-    rows, sharing = hot_rows(16), RowSharing(2, 3)
+    rows, sharing = hot_rows(16), RowSharing(3)
     first, turned = matrix(1), matrix(1)[:, ::-1] * np.float32(grown)
     moves = tf.constant(matrix(4)[np.r_[0:3, 7:10]])
 
     def of_parts(*starts: np.ndarray) -> np.ndarray:
         shared = updates_of(rows, sharing)
-        found = [shared.of_part(moves, tf.gather(start, shared.probe_rows)) for start in starts]
+        found = [shared.of_shared(moves, tf.gather(start, shared.probe_rows)) for start in starts]
         return np.asarray(found[-1])
 
     both, by_first, by_turned = of_parts(first, turned), of_parts(first), of_parts(turned)
@@ -348,7 +332,7 @@ def test_nodes_are_trained_by_the_pairs_that_pass_them(skip_gram: bool) -> None:
             passes[node] += block.pairs.sum() / len(places)
     settings = replace(SETTINGS, skip_gram=skip_gram, negative=0, hierarchical_softmax=True)
     ids = np.arange(WORDS, dtype=np.int32)
-    rows = hot_rows_of(block, [ids] * 3, settings, RATE, 16, [ids[:0]] * 3)
+    rows = hot_rows_of(block, [ids] * 3, settings, RATE, 16)
     assert rows.counts[1] == 0
     inputs, found = np.zeros((2, WORDS))
     nodes = slice(rows.counts[0], None)

@@ -109,7 +109,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "a weight is not a number": lambda: weighted_block_of([float("nan"), 1]),
     "no server has a shard": lambda: make_block(assignment(shards=0)),
     "no core is to train a block": lambda: make_block(replace(assignment(), cores=0)),
-    "more rows are shared than a table has": lambda: make_block(assignment(sharing=RowSharing(2, WORDS))),
+    "more rows are shared than a table has": lambda: make_block(assignment(sharing=RowSharing(WORDS))),
     "no block can be made of it": lambda: make_block(assignment(replace(TASK, entropy=(-1,)))),
     "a name is not UTF-8": lambda: Task().end_lease(b"\xff"),
     "a lease names no list of tables": lambda: Task().open_lease(b"lease", b"5"),

@@ -29,9 +29,6 @@ from gensim_tfw2v.placement.downpour.placement import DownpourPlacement
 from gensim_tfw2v.placement.remote import server_matrix
 from gensim_tfw2v.placement.remote.tables import RemoteTables
 from gensim_tfw2v.placement.server_rows import block_graphs
-from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
-
-SHARED = RowSharing(parts=3, rows=4)
 
 
 @pytest.fixture
@@ -82,16 +79,10 @@ class FreezeIn:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "sharing",
-    [pytest.param(NOT_SHARED, id="one push"), pytest.param(SHARED, id="pushes of parts")],
-)
-def test_servers_drop_what_comes_with_a_former_ticket(
-    cluster: LocalCluster, sharing: RowSharing, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_servers_drop_what_comes_with_a_former_ticket(cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for stale in (0, 2):  # requests that come with a former ticket
-        placement = DownpourPlacement(SETTINGS, maker_from(0), connect(cluster), 1, timeout=60.0, sharing=sharing)
+        placement = DownpourPlacement(SETTINGS, maker_from(0), connect(cluster), 1, timeout=60.0)
         sealed, calls = Tickets.sealed, []
 
         def seal(
@@ -131,7 +122,7 @@ def test_a_hung_worker_that_goes_on_pushes_nothing(
 ) -> None:
     if not is_cancelled:
         monkeypatch.setattr(WorkerThread, "_cancel", lambda *_: None)
-    placement = DownpourPlacement(SETTINGS, maker_from(0), connect(cluster), 1, timeout=60.0, sharing=SHARED)
+    placement = DownpourPlacement(SETTINGS, maker_from(0), connect(cluster), 1, timeout=60.0)
     with contextlib.closing(placement):
         placement.load(random_tables())
         taken = freeze_who_takes_the_next(cluster, monkeypatch)

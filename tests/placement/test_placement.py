@@ -18,7 +18,6 @@ from support.no_sentences import NO_SENTENCES
 from support.placements import (
     PLACEMENTS,
     ROUNDING_PLACEMENTS,
-    SHARING_PLACEMENTS,
     leases_on,
     on_cluster,
     shared_cluster,
@@ -31,8 +30,8 @@ from gensim_tfw2v.placement.local.placement import LocalPlacement
 from gensim_tfw2v.placement.remote.tables import RemoteTables
 
 PEAK_RESET = Path("/proc/self/clear_refs")
-EVERY_PLACEMENT = PLACEMENTS | SHARING_PLACEMENTS | ROUNDING_PLACEMENTS
-SLOW = {name: pytest.mark.slow for name in SHARING_PLACEMENTS | ROUNDING_PLACEMENTS}
+EVERY_PLACEMENT = PLACEMENTS | ROUNDING_PLACEMENTS
+SLOW = {name: pytest.mark.slow for name in ROUNDING_PLACEMENTS}
 
 
 @pytest.fixture(params=[pytest.param(name, marks=SLOW.get(name, ())) for name in EVERY_PLACEMENT])

@@ -32,11 +32,15 @@ def test_large_blocks_are_alone_for_fewer_of_them(block_words: int, blocks: int)
 
 
 def test_the_start_may_have_other_parts() -> None:
-    assert allowed_one_by_one(RampUp(3, 900, parts=45), 50) == [1] * 20 + [2] * 20 + [3] * 10
+    assert allowed_one_by_one(RampUp(3, 900, blocks_for_one_more=20), 50) == [1] * 20 + [2] * 20 + [3] * 10
 
 
-def test_blocks_that_share_rows_begin_together() -> None:
-    assert allowed_one_by_one(RampUp(4, 24_000, share_rows=True), 3) == [4, 4, 4]
+def test_several_may_join_after_a_block() -> None:
+    assert allowed_one_by_one(RampUp(8, blocks_for_one_more=1 / 3), 4) == [1, 4, 7, 8]
+
+
+def test_all_may_begin_together() -> None:
+    assert allowed_one_by_one(RampUp(4, 24_000, blocks_for_one_more=0), 3) == [4, 4, 4]
 
 
 def test_a_block_in_flight_changes_nothing_about_how_many_may_be() -> None:
@@ -81,7 +85,7 @@ def test_never_more_blocks_are_in_flight_than_allowed_and_a_failed_one_makes_roo
 
 def test_fewer_workers_have_fewer_blocks_in_flight_but_one_at_least() -> None:
     there = 0.5
-    start = RampUp(8, share_rows=True, share_present=lambda: there)
+    start = RampUp(8, blocks_for_one_more=0, share_present=lambda: there)
     assert start.limit() == 4
     there = 0.75
     assert start.limit() == 6

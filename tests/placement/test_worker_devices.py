@@ -29,7 +29,6 @@ from gensim_tfw2v.placement.synchronous.part_graphs import part_function
 from gensim_tfw2v.runtime.devices import THE_CPU, Device
 from gensim_tfw2v.steps import kernel as steps_kernel
 from gensim_tfw2v.steps.kernel import plain_kernel
-from gensim_tfw2v.steps.row_sharing import RowSharing
 from gensim_tfw2v.steps.signature import Objective
 
 A_GPU = Device("gpu", 0, "/device:GPU:0")
@@ -110,7 +109,7 @@ def test_the_kernel_of_gpus_trains_on_workers_as_the_cpu_does(
 
 @pytest.mark.usefixtures("stand_in")
 @pytest.mark.parametrize("in_call", [None, 3], ids=["a block", "three blocks"])
-def test_workers_with_gpus_share_rows_and_learn(cluster: Addresses, in_call: int | None) -> None:
+def test_workers_with_gpus_correct_their_changes_and_learn(cluster: Addresses, in_call: int | None) -> None:
     arguments = {**SMALL, "sg": 1, "epochs": 3, "workers": 2, "batch_words": 1000, "blocks_per_call": in_call}
     model = TFWord2Vec(two_topics(1000), **arguments, alpha=0.05, cluster=cluster, device="gpu")
     assert_finite(model)
@@ -134,7 +133,7 @@ def test_workers_without_the_device_are_named() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("objective", [SKIP_GRAM, CBOW_TREE_WITH_ADAGRAD], ids=["skip-gram", "tree with Adagrad"])
 def test_steps_and_rows_of_a_workers_graph_are_on_its_gpu_which_has_each_operation(objective: Objective) -> None:
-    shape = GraphShape(objective, 2, 1, -1, False, "bfloat16", RowSharing(3, 16), steps_on=A_GPU)
+    shape = GraphShape(objective, 2, 1, -1, False, "bfloat16", corrects=True, steps_on=A_GPU)
     graph = worker_graphs.__wrapped__(shape).train.graph.as_graph_def()
     on_gpu = [node for node in graph.node if node.device.endswith("GPU:0")]
     assert {node.op for node in on_gpu if not gpu_versions_of(node)} == set()
@@ -142,7 +141,7 @@ def test_steps_and_rows_of_a_workers_graph_are_on_its_gpu_which_has_each_operati
     elsewhere = [node for node in graph.node if node.op in of_rows and node not in on_gpu]
     assert [node.name for node in elsewhere] == []
     calls = [node for node in graph.node if node.op in ("PartitionedCall", "StatefulPartitionedCall")]
-    assert len([node for node in calls if node in on_gpu]) == shape.sharing.parts
+    assert len([node for node in calls if node in on_gpu]) == 1
 
 
 def test_a_task_sees_the_gpu_that_it_is_given_and_otherwise_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,9 +51,16 @@ def test_a_corpus_that_takes_too_long_gets_the_fewest_workers_in_time() -> None:
 
 
 def test_a_cluster_that_is_not_clearly_faster_than_one_machine_is_not_taken() -> None:
-    choice = chosen(10**11, 10**6, wish=Wish(most_seconds=8 * 3600.0), encoded=True)
+    slow_links = replace(MACHINE, bits_a_second=2e8)
+    choice = chosen(10**11, 10**6, slow_links, Wish(most_seconds=8 * 3600.0), encoded=True)
     assert choice.plan.layout.design == HERE
     assert "no cluster of such machines is clearly faster" in choice.reasons[-1]
+
+
+def test_a_corpus_with_many_long_blocks_is_trained_faster_by_more_machines() -> None:
+    of_workers = [chosen(10**11, 10**7, wish=Wish(design=DOWNPOUR, workers=count), encoded=True) for count in (10, 100)]
+    few, many = (choice.plan.speed.words_a_second for choice in of_workers)
+    assert many > 8 * few
 
 
 def test_workers_that_gain_nothing_are_not_taken() -> None:
@@ -88,9 +95,11 @@ def test_the_cost_is_that_of_all_machines() -> None:
 def test_a_plan_warns_of_memory_of_staleness_and_of_small_blocks() -> None:
     small = chosen(10**9, 10**7, Machine(cores=1, memory=2e9), Wish(design=DOWNPOUR, workers=1, servers=1))
     assert [task for task in ("server", "coordinator") if f"the {task} needs" in " ".join(small.plan.warnings)]
-    stale = chosen(4 * 10**6, 24_000, wish=Wish(design=DOWNPOUR, workers=16, servers=1), encoded=False)
+    long = Wish(design=DOWNPOUR, workers=16, servers=1, batch_words=62_500)
+    stale = chosen(4 * 10**6, 24_000, wish=long, encoded=False)
     assert any("25% of the corpus" in warning for warning in stale.plan.warnings)
-    wide = chosen(10**12, 10**8, Machine(32, 1e12, 10e9), Wish(design=DOWNPOUR, workers=100, servers=10), encoded=True)
+    short = Wish(design=DOWNPOUR, workers=100, servers=10, batch_words=100_000)
+    wide = chosen(10**12, 10**8, Machine(32, 1e12, 10e9), short, encoded=True)
     assert any("cores exchanges rows" in warning for warning in wide.plan.warnings)
     assert chosen(10**8, 10**5).plan.warnings == []
 

@@ -103,7 +103,7 @@ def test_the_coordinator_computes_for_each_call_of_a_worker() -> None:
     profile = replace(PROFILE, coordinator_milliseconds_a_block=2.0, coordinator_nanoseconds_a_word=0.0)
     large = replace(WORKLOAD, words=10**12)
     text, encoded = (
-        planned(Machine(1), Layout(DOWNPOUR, 64, 16), profile, workload=replace(large, encoded=is_encoded))
+        planned(Machine(1), Layout(DOWNPOUR, 64, 16, 16_384), profile, workload=replace(large, encoded=is_encoded))
         for is_encoded in (False, True)
     )
     assert text.traffic is not None and encoded.traffic is not None

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.example_blocks import SETTINGS
-from support.placements import PLACEMENTS, SHARING_PLACEMENTS, MakePlacement, in_this_process_without_c
+from support.placements import PLACEMENTS, MakePlacement, in_this_process_without_c
 from support.reference import ReferenceModel
 from support.reference_blocks import as_reference_batches, gensim_paths, small_vocabulary
 from support.step_objectives import (
@@ -112,17 +112,6 @@ def test_a_block_on_a_cluster_moves_every_row_as_plain_loops_with_adagrad_do(
     assert_moves_rows_as_plain_loops_do(PLACEMENTS["cluster"], objective, **training)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("objective", objectives(), ids=str)
-@given(**TRAINING_OF_ONE_SIZE)
-@settings(max_examples=3)
-def test_a_block_in_parts_that_share_rows_moves_every_row_as_plain_loops_do(
-    objective: Objective, **training: Any
-) -> None:
-    for placement in SHARING_PLACEMENTS.values():
-        assert_moves_rows_as_plain_loops_do(placement, objective, **training)
-
-
 @pytest.mark.parametrize("freeze", FREEZABLE)
 @pytest.mark.parametrize("objective", mostly_slow(objectives()), ids=str)
 @given(**ANY_TRAINING)
@@ -141,8 +130,7 @@ def test_a_block_moves_no_frozen_row_and_all_others_as_plain_loops_do(
 def test_a_block_on_a_cluster_moves_no_frozen_row_and_all_others_as_plain_loops_do(
     objective: Objective, freeze: str, **training: Any
 ) -> None:
-    for placement in (PLACEMENTS["cluster"], *SHARING_PLACEMENTS.values()):
-        assert_moves_rows_as_plain_loops_do(placement, objective, freeze=freeze, **training)
+    assert_moves_rows_as_plain_loops_do(PLACEMENTS["cluster"], objective, freeze=freeze, **training)
 
 
 @pytest.mark.parametrize("objective", mostly_slow([*objectives(), *with_adagrad()]), ids=str)
@@ -159,8 +147,7 @@ def test_a_block_of_weighted_sentences_moves_every_row_as_plain_loops_do(objecti
 def test_a_block_of_weighted_sentences_on_a_cluster_moves_every_row_as_plain_loops_do(
     objective: Objective, **training: Any
 ) -> None:
-    for placement in (PLACEMENTS["cluster"], *SHARING_PLACEMENTS.values()):
-        assert_moves_rows_as_plain_loops_do(placement, objective, weighted=True, **training)
+    assert_moves_rows_as_plain_loops_do(PLACEMENTS["cluster"], objective, weighted=True, **training)
 
 
 def assert_moves_rows_as_plain_loops_do(

@@ -16,7 +16,6 @@ from gensim_tfw2v.placement.downpour.placement import DownpourPlacement
 from gensim_tfw2v.placement.local.calls import Calls
 from gensim_tfw2v.placement.local.placement import LocalPlacement
 from gensim_tfw2v.steps.kernel import plain_kernel
-from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 from gensim_tfw2v.steps.settings import StepSettings
 from support.solo import Solo
 
@@ -74,11 +73,10 @@ def on_cluster(
     maker: BlockMaker,
     workers: int,
     row_type: str = "float32",
-    sharing: RowSharing = NOT_SHARED,
-) -> Placement:
+) -> DownpourPlacement:
     """Return a placement on two servers and two workers."""
     connection = connect(shared_cluster())
-    return DownpourPlacement(settings, maker, connection, workers, timeout=60.0, row_type=row_type, sharing=sharing)
+    return DownpourPlacement(settings, maker, connection, workers, timeout=60.0, row_type=row_type)
 
 
 def in_this_process(settings: StepSettings, maker: BlockMaker, workers: int) -> Placement:
@@ -101,9 +99,6 @@ PLACEMENTS: dict[str, MakePlacement] = {
     "local": in_this_process,
     "cluster": on_cluster,
     "one worker": on_one_worker,
-}
-SHARING_PLACEMENTS: dict[str, MakePlacement] = {
-    "cluster with shared rows": functools.partial(on_cluster, sharing=RowSharing(parts=3, rows=5)),
 }
 # Those whose rows are rounded on their way, and so differ from a reference by more than float32 does.
 ROUNDING_PLACEMENTS: dict[str, MakePlacement] = {

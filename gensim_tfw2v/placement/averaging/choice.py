@@ -35,7 +35,7 @@ def choose(request: ClusterRequest) -> PlacementChoice:
             step_words=step_words,
             most_part_words=tuning.MOST_BLOCK_WORDS * request.least_cores,
             first_words=tuning.FIRST_ROUND_WORDS,
-            sharing=RowSharing(parts=1, rows=tuning.AVERAGED_SHARED_ROWS),
+            sharing=RowSharing(tuning.AVERAGED_SHARED_ROWS),
             row_type=options.dtype or "bfloat16",
             cores=request.cores,
         )

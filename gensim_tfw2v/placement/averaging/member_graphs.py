@@ -32,12 +32,12 @@ from gensim_tfw2v.placement.tasks.refused_steps import most_moved
 from gensim_tfw2v.steps.adagrad import rate_factor, states_of, vectors_of
 from gensim_tfw2v.steps.concurrent_updates import (
     ConcurrentUpdates,
-    Directions,
     HotRows,
     Partners,
     at_rates_of_states,
     scaled_moves,
 )
+from gensim_tfw2v.steps.partner_directions import Directions
 from gensim_tfw2v.steps.rows import add_to_rows, read_rows, write_rows
 from gensim_tfw2v.steps.side_by_side import TrainSideBySide
 from gensim_tfw2v.steps.signature import Tables
@@ -151,7 +151,7 @@ def _scale_shared_rows(
     """Scale the part's changes of shared rows, and keep the rows that the changes started from."""
     start = tf.concat(starts, 0)
     moved = tf.concat(shared_rows(shape, handles.current), 0) - start
-    kept = start + updates.of_part(moved, probes)
+    kept = start + updates.of_shared(moved, probes)
     with tf.control_dependencies([tf.raw_ops.AssignVariableOp(resource=handles.start, value=start)]):
         return tf.add_n(write_shared_rows(shape, handles.current, kept))
 

@@ -112,7 +112,7 @@ class Rounds:
         """Return the shape of the graphs; a worker alone shares no rows."""
         tables = self._team.own_tables(members[0]).tables
         rows = min(tables.shape(name).rows for name in self._names)
-        sharing = self._settings.sharing.over(1, rows) if len(members) > 1 else NOT_SHARED
+        sharing = self._settings.sharing.within(rows) if len(members) > 1 else NOT_SHARED
         return RoundShape(self._objective, self._number, self._settings.row_type, sharing)
 
     def _handles(self, member: Member) -> WorkerHandles:

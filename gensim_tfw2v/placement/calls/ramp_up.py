@@ -1,7 +1,4 @@
-"""How many blocks may be in flight: few at the start of a training, when every change is large, then more and more.
-
-Blocks that exchange shared rows need no such start.
-"""
+"""How many blocks may be in flight: few at the start of a training, when every change is large, then more and more."""
 
 from __future__ import annotations
 
@@ -31,10 +28,9 @@ class RampUp:
         Approximate number of blocks of the whole training; 0 if not known.
     block_words : int
         Raw words of a block; 0 if not known. A few large blocks teach as much as eight small ones.
-    parts : float, optional
-        Number of parts of the training. After each, one more block may be in flight. Default: `tuning.RAMP_UP_PARTS`.
-    share_rows : bool
-        Whether blocks exchange shared rows; then `most` blocks may be in flight from the beginning.
+    blocks_for_one_more : float, optional
+        After so many finished blocks, one more may be in flight. Default: a share of the training, and few enough words
+        or blocks. If it is 0, `most` blocks may be in flight from the beginning.
     share_present : callable, optional
         Returns which share of the workers for which `most` was chosen is there. Fewer workers have fewer blocks in
         flight, but one at least. Default: all of them are always there.
@@ -45,16 +41,16 @@ class RampUp:
         most: int,
         total_blocks: float = 0.0,
         block_words: int = 0,
-        parts: float | None = None,
-        share_rows: bool = False,
+        blocks_for_one_more: float | None = None,
         share_present: Callable[[], float] = all_present,
     ) -> None:
         self._most, self._share_present = most, share_present
-        self._first = most if share_rows else 1
-        least_blocks = float(tuning.LEAST_BLOCKS_PER_RAMP_UP_PART)
-        if block_words:
-            least_blocks = min(least_blocks, tuning.LEAST_WORDS_PER_RAMP_UP_PART / block_words)
-        self._blocks_for_one_more = max(least_blocks, total_blocks / (parts or tuning.RAMP_UP_PARTS))
+        if blocks_for_one_more is None:
+            least_blocks = float(tuning.LEAST_BLOCKS_PER_RAMP_UP_PART)
+            if block_words:
+                least_blocks = min(least_blocks, tuning.LEAST_WORDS_PER_RAMP_UP_PART / block_words)
+            blocks_for_one_more = max(least_blocks, total_blocks / tuning.RAMP_UP_PARTS)
+        self._blocks_for_one_more = blocks_for_one_more
         self.done = 0
         """Blocks that have been trained."""
         self._in_flight = 0
@@ -85,4 +81,4 @@ class RampUp:
         """Return how many blocks may be in flight now."""
         with self._changed:
             most = max(1, round(self._most * self._share_present()))
-            return min(most, self._first + int(self.done / self._blocks_for_one_more))
+            return min(most, 1 + int(self.done / self._blocks_for_one_more)) if self._blocks_for_one_more else most

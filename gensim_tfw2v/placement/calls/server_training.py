@@ -27,7 +27,7 @@ from gensim_tfw2v.placement.tasks.cluster_metrics import ClusterMetrics
 from gensim_tfw2v.placement.tasks.codec import encode
 from gensim_tfw2v.placement.tasks.model import EncodedModel, WorkerModel
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
-from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
+from gensim_tfw2v.steps.row_sharing import NOT_SHARED
 from gensim_tfw2v.steps.settings import StepSettings
 
 logger = logging.getLogger(__name__)
@@ -180,7 +180,6 @@ class ServerTraining:
         self,
         task: ChunkTask,
         in_flight: int,
-        sharing: RowSharing = NOT_SHARED,
         cores: int = 1,
         block_words: int | None = None,
     ) -> Request:
@@ -189,7 +188,7 @@ class ServerTraining:
         At most `cores` of the worker's cores train it, in blocks of `block_words` raw words, or all at once.
         """
         assignment = Assignment(
-            self.lease_key, self.tables.shards, in_flight, sharing, task, cores=cores, block_words=block_words
+            self.lease_key, self.tables.shards, in_flight, NOT_SHARED, task, cores=cores, block_words=block_words
         )
         return Request(self.model_name, encode(assignment))
 

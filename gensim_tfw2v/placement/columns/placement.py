@@ -75,7 +75,7 @@ class ColumnPlacement(ServerPlacement):
         self._program = _Program(connection, shape, blocks)
         training = ServerTraining(connection, settings, maker, self._program, timeout, make_tables=_column_tables)
         # Servers have every batch before the next one: blocks in flight need no slow start.
-        super().__init__(training, RampUp(blocks, share_rows=True))
+        super().__init__(training, RampUp(blocks, blocks_for_one_more=0))
         self._free_places: queue.SimpleQueue[int] = queue.SimpleQueue()
         for place in range(blocks):
             self._free_places.put(place)

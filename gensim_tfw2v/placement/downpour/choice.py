@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from functools import partial
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.placement.block_size import BlocksInFlight, choose_blocks_in_flight, choose_call_blocks
 from gensim_tfw2v.placement.calls.ramp_up import RampUp, all_present
 from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.placement.request import ClusterRequest, PlacementChoice
-from gensim_tfw2v.steps.row_sharing import RowSharing
 from gensim_tfw2v.steps.settings import StepSettings
 
 
@@ -19,19 +19,15 @@ def choose(request: ClusterRequest) -> PlacementChoice:
     connection, size, options = request.connection, request.size, request.options
     blocks, in_call = _choose_blocks(request)
     concurrency, chunk_words = blocks.in_flight, size.chunk_words or in_call * blocks.block_words
-    sharing = RowSharing(blocks.parts, blocks.shared_rows)
     # Blocks in flight lack each other's changes, which are far larger than rounding errors.
     row_type = options.dtype or ("float32" if request.one_by_one else "bfloat16")
 
     def make(settings: StepSettings, maker: BlockMaker) -> Placement:
         from gensim_tfw2v.placement.downpour.placement import DownpourPlacement
 
-        in_training = size.epochs * size.total_words / chunk_words
         ramp_up = RampUp(
             concurrency,
-            in_training,
-            chunk_words,
-            share_rows=sharing.parts > 1,
+            blocks_for_one_more=tuning.BLOCKS_FOR_ONE_MORE / in_call,
             share_present=connection.share_present if request.has_changing_workers else all_present,
         )
         return DownpourPlacement(
@@ -42,7 +38,6 @@ def choose(request: ClusterRequest) -> PlacementChoice:
             options.timeout,
             ramp_up,
             row_type,
-            sharing,
             request.cores,
             request.has_changing_workers,
             blocks.block_words if in_call > 1 else None,

@@ -10,7 +10,6 @@ from gensim_tfw2v.placement.calls.server_placement import ServerPlacement
 from gensim_tfw2v.placement.calls.server_training import ServerTraining
 from gensim_tfw2v.placement.server_rows.row_program import RowProgram
 from gensim_tfw2v.runtime.devices import THE_CPU, Device
-from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 from gensim_tfw2v.steps.settings import StepSettings
 
 
@@ -28,8 +27,6 @@ class DownpourPlacement(ServerPlacement):
         How many blocks may be in flight at the start of the training. Default: as for a training of unknown length.
     row_type : str
         TensorFlow's name of the number format in which rows and their changes are sent.
-    sharing : RowSharing
-        How blocks in flight share the rows that all of them train.
     cores : int
         The most cores of a worker that train a block.
     has_changing_workers : bool
@@ -53,7 +50,6 @@ class DownpourPlacement(ServerPlacement):
         timeout: float,
         ramp_up: RampUp | None = None,
         row_type: str = "float32",
-        sharing: RowSharing = NOT_SHARED,
         cores: int = 1,
         has_changing_workers: bool = False,
         block_words: int | None = None,
@@ -64,7 +60,14 @@ class DownpourPlacement(ServerPlacement):
         overlap, has_blocks = concurrency > connection.workers, block_words is not None
         self._cores, self._block_words = cores, block_words
         self._program = RowProgram(
-            connection, settings, row_type, sharing, overlap, cores=cores, has_blocks=has_blocks, steps_on=device
+            connection,
+            settings,
+            row_type,
+            corrects=concurrency > 1,
+            overlap=overlap,
+            cores=cores,
+            has_blocks=has_blocks,
+            steps_on=device,
         )
         training = ServerTraining(
             connection,
@@ -76,9 +79,9 @@ class DownpourPlacement(ServerPlacement):
             has_changing_workers=has_changing_workers,
             call_blocks=call_blocks,
         )
-        super().__init__(training, ramp_up or RampUp(concurrency, share_rows=sharing.parts > 1))
+        super().__init__(training, ramp_up or RampUp(concurrency))
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
         with self._ramp_up.block() as in_flight:
-            request = self.training.request(task, in_flight, self._program.sharing, self._cores, self._block_words)
+            request = self.training.request(task, in_flight, cores=self._cores, block_words=self._block_words)
             return self.training.dispatcher.train(request).trained()

@@ -118,7 +118,7 @@ def portion_on(model: WorkerModel, assignment: Assignment, metrics: Float64Array
     if prepared is None:
         nothing = PortionRows(no_rows(assignment.shards), np.zeros(0, np.int32))
         return without_batches(assignment, metrics, nothing)
-    places, rows = numbered(needed_rows(model, prepared.block, NOT_SHARED), assignment.shards)
+    places, rows = numbered(needed_rows(model, prepared.block), assignment.shards)
     own = renumbered(prepared.block, *places)
     basics = BlockBasics.of(own, rates_on(model, prepared, places[0], len(rows.numbers)), assignment, metrics)
     extra = PortionRows(rows, _held(model, prepared.block.input_ids, places[0]))

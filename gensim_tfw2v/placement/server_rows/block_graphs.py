@@ -16,13 +16,12 @@ from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import call_on_disconnect, device, sending_graphs
 from gensim_tfw2v.placement.calls.program import WorkerGraphs
 from gensim_tfw2v.placement.server_rows.handles import Handles
-from gensim_tfw2v.placement.server_rows.messages import shard_messages, split_ticket
+from gensim_tfw2v.placement.server_rows.messages import messages_about, shard_messages, split_ticket
 from gensim_tfw2v.placement.server_rows.numbering import BlockRows
 from gensim_tfw2v.placement.server_rows.pull import pull_rows
 from gensim_tfw2v.placement.server_rows.push import push_changes, servers_report
 from gensim_tfw2v.placement.server_rows.shape import GraphShape, handles_spec
-from gensim_tfw2v.placement.server_rows.shared_rows import exchange_shared_rows
-from gensim_tfw2v.placement.server_rows.staging import STAGED_BLOCK
+from gensim_tfw2v.placement.server_rows.staging import STAGED_BLOCK, StagedRows
 from gensim_tfw2v.placement.server_rows.sums import put_changes
 from gensim_tfw2v.placement.server_rows.worker_training import WorkerTraining
 from gensim_tfw2v.placement.tasks.assignment import Request
@@ -186,8 +185,8 @@ def _finish(shape: GraphShape, train_block: TrainSideBySide, handles: Handles, s
     with tf.control_dependencies([staged.start]):
         began = tf.timestamp()
     with tf.control_dependencies([began]):
-        exchange = functools.partial(exchange_shared_rows, shape, handles, staged.messages)
-        training = WorkerTraining(shape, train_block, block, staged.start, exchange)
+        read_again = functools.partial(_hot_rows_now, shape, handles, staged) if shape.corrects else None
+        training = WorkerTraining(shape, train_block, block, staged.start, read_again)
         batches, change, most_moved = training.run()
     with tf.control_dependencies([*batches, change]):
         trained = tf.timestamp()
@@ -201,5 +200,12 @@ def _finish(shape: GraphShape, train_block: TrainSideBySide, handles: Handles, s
         batches,
         StageSeconds(make=making, pull=pulling, compute=trained - began, push=pushed - trained),
         most_moved,
-        servers_report(done, staged.version, rows),
+        servers_report(done, staged.version, rows, tf.size(block.extra.hot_order) if shape.corrects else 0),
     )
+
+
+def _hot_rows_now(shape: GraphShape, handles: Handles, staged: Staged) -> tf.Tensor:
+    """Return the block's hot rows [K, D] as the servers have them now."""
+    extra: StagedRows = staged.block.extra
+    rows, _ = pull_rows(shape, handles, messages_about(shape, staged.messages, extra.hot_by_shard))
+    return tf.gather(rows, extra.hot_order)

@@ -26,6 +26,12 @@ def shard_messages(
     return tuple(tf.concat([head, rows.counts[shard], numbers[shard]], 0) for shard in range(shape.shards))
 
 
+def messages_about(shape: GraphShape, messages: Sequence[tf.Tensor], rows: BlockRows) -> tuple[tf.Tensor, ...]:
+    """Return messages with the same lease and ticket about other rows."""
+    lease_key, ticket = messages[0][LEASE_KEY], messages[0][_WORKER:COUNTS]
+    return shard_messages(shape, lease_key, ticket, rows)
+
+
 def rows_of_tables(shape: GraphShape, message: tf.Tensor) -> list[tf.Tensor]:
     """Return the rows that a message names, for each table in use."""
     of_tables = _by_table(message)

@@ -17,12 +17,7 @@ import tensorflow as tf
 
 from gensim_tfw2v.arrays import Int32Array
 from gensim_tfw2v.blocks.batches import Block
-from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.placement.tasks.model import WorkerModel
-from gensim_tfw2v.steps.arguments import objective_of
-from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
-
-_NODES = TABLES.index("nodes")
 
 
 class BlockRows(NamedTuple):
@@ -41,13 +36,12 @@ class NeededRows:
 
     ids: Sequence[Int32Array]  # none if it does not use the table
     table_rows: int
-    shared: Int32Array  # ids of shared rows, which it needs whether it trains them or not; none if no row moves
 
     @functools.cached_property
     def distinct(self) -> Int32Array:
         """The distinct ids in ascending order."""
         is_needed = np.zeros(self.table_rows if self.ids else 0, bool)
-        for ids in (*self.ids, self.shared):
+        for ids in self.ids:
             is_needed[ids] = True
         return np.flatnonzero(is_needed).astype(np.int32)
 
@@ -57,23 +51,14 @@ class NeededRows:
             return [self.distinct]
         return [self.distinct[self.distinct % shards == shard] // shards for shard in range(shards)]
 
-    def shared_places(self) -> Int32Array:
-        """Return the places of shared rows among the distinct ids."""
-        return np.searchsorted(self.distinct, self.shared).astype(np.int32)
 
-
-def needed_rows(model: WorkerModel, block: Block, sharing: RowSharing) -> list[NeededRows]:
+def needed_rows(model: WorkerModel, block: Block) -> list[NeededRows]:
     """Return what a block needs of inputs, outputs and nodes."""
     outputs = [ids for ids in (block.candidate_ids, block.target_ids) if ids is not None]
-    moved = objective_of(model.settings).moved_tables()
-
-    def shared(table: int, size: int) -> Int32Array:
-        return (sharing if table in moved else NOT_SHARED).ids(size, are_nodes=table == _NODES)
-
     return [
-        NeededRows([block.input_rows()], model.inputs, shared(0, model.inputs)),
-        NeededRows(outputs, model.words, shared(1, model.words)),
-        NeededRows([block.tree.nodes] if block.tree else [], model.nodes, shared(_NODES, model.nodes)),
+        NeededRows([block.input_rows()], model.inputs),
+        NeededRows(outputs, model.words),
+        NeededRows([block.tree.nodes] if block.tree else [], model.nodes),
     ]
 
 
@@ -108,6 +93,13 @@ def renumbered(block: Block, inputs: Int32Array, outputs: Int32Array, nodes: Int
         target_ids=None if block.target_ids is None else outputs[block.target_ids],
         tree=None if block.tree is None else replace(block.tree, nodes=nodes[block.tree.nodes]),
     )
+
+
+def chosen_rows(rows: BlockRows, places: Int32Array) -> BlockRows:
+    """Return the rows at these places of the worker's matrix, which are in ascending order."""
+    part = np.searchsorted(np.cumsum(rows.counts), places, side="right")  # shard by shard, table by table
+    counts = np.bincount(part, minlength=rows.counts.size).reshape(rows.counts.shape)
+    return BlockRows(rows.numbers[places], counts.astype(np.int32))
 
 
 def table_of_each_row(rows: BlockRows) -> tf.Tensor:

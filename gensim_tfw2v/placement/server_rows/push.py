@@ -4,7 +4,7 @@ A server adds changes only with a valid ticket (`calls.tickets`), which is part 
 anyway. A server checks the ticket before it adds the changes: changes that arrive in the microseconds in which a ticket
 ends may still be added. Servers end a ticket one by one. If a worker stops between two of its pushes, one server may
 have the changes and another may not. Then another worker trains the block, and the rows of the former server get the
-block's changes twice. The same is true of parts that a worker had pushed before it stopped.
+block's changes twice.
 """
 
 from __future__ import annotations
@@ -43,10 +43,17 @@ class Pushed(NamedTuple):
     metrics: Any  # [servers, M], of each server's process
 
 
-def servers_report(pushed: Pushed, version: tf.Tensor, rows: BlockRows) -> ServersReport:
-    """Return the servers' part of a block's report; the block pulled their rows at this version."""
-    counts = tf.unstack(tf.reduce_sum(rows.counts, 0), num=len(TABLES))
-    return ServersReport(pushed.version - version, pushed.is_accepted, TableRows(*counts), pushed.metrics)
+def servers_report(
+    pushed: Pushed, version: tf.Tensor, rows: BlockRows, read_again: tf.Tensor | int = 0
+) -> ServersReport:
+    """Return the servers' part of a block's report.
+
+    The block pulled their rows at this version, and read this many again.
+    """
+    inputs, outputs, nodes = tf.unstack(tf.reduce_sum(rows.counts, 0), num=len(TABLES))
+    return ServersReport(
+        pushed.version - version, pushed.is_accepted, TableRows(inputs, outputs, nodes, read_again), pushed.metrics
+    )
 
 
 def push_changes(

@@ -15,7 +15,6 @@ from gensim_tfw2v.placement.server_rows.slots import Slots
 from gensim_tfw2v.placement.tasks.cluster_metrics import ClusterMetrics
 from gensim_tfw2v.runtime.devices import THE_CPU, Device
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
-from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 from gensim_tfw2v.steps.settings import StepSettings
 
 if TYPE_CHECKING:
@@ -36,8 +35,8 @@ class RowProgram(Program):
     ----------
     row_type : str
         TensorFlow's name of the number format in which rows and their changes are sent.
-    sharing : RowSharing
-        How blocks in flight share the rows that all of them train.
+    corrects : bool
+        Whether a block's changes are corrected for those that other blocks made meanwhile.
     overlap : bool
         Whether a worker makes its next block and pulls that block's rows while it trains.
     slots : int
@@ -54,8 +53,6 @@ class RowProgram(Program):
 
     Attributes
     ----------
-    sharing : RowSharing
-        How rows are shared, with equally many rows in each shard, once the program has begun.
     slots : Slots or None
     shape : GraphShape
         What the graphs depend on, once the program has begun.
@@ -72,7 +69,7 @@ class RowProgram(Program):
         connection: Connection,
         settings: StepSettings,
         row_type: str = "float32",
-        sharing: RowSharing = NOT_SHARED,
+        corrects: bool = False,
         overlap: bool = False,
         slots: int = 0,
         cores: int = 1,
@@ -80,11 +77,10 @@ class RowProgram(Program):
         steps_on: Device = THE_CPU,
         graphs: Callable[[GraphShape], WorkerGraphs] = training_graphs,
     ) -> None:
-        self.sharing = sharing
         self.slots: Slots | None = None
         self._connection, self._settings, self._graphs_for = connection, settings, graphs
         self._row_type, self._overlap, self._slot_count, self._cores = row_type, overlap, slots, cores
-        self._has_blocks, self._steps_on = has_blocks, steps_on
+        self._has_blocks, self._steps_on, self._corrects = has_blocks, steps_on, corrects
         self._vector_size = 0
 
     def keep(self, tables: RemoteTables, model: UInt8Array) -> None:
@@ -98,8 +94,6 @@ class RowProgram(Program):
         from gensim_tfw2v.steps.arguments import objective_of
 
         tables = trained.tables
-        fewest_rows = min(tables.shape(name).rows for name in TABLES if tables.handles(name))
-        self.sharing = self.sharing.over(tables.shards, fewest_rows)
         self.shape = GraphShape(
             objective_of(self._settings),
             tables.shards,
@@ -107,7 +101,7 @@ class RowProgram(Program):
             self._connection.number,
             self._overlap,
             self._row_type,
-            self.sharing,
+            self._corrects,
             has_slots=self.slots is not None,
             has_blocks=self._has_blocks,
             steps_on=self._steps_on,
@@ -119,10 +113,8 @@ class RowProgram(Program):
     def new_metrics(self) -> ClusterMetrics:
         vector_bytes = self._vector_size * load_tensorflow().as_dtype(self._row_type).size
         moved = self.shape.moved_tables()
-        exchanges, shared_rows = self.sharing.parts - 1, self.sharing.rows * len(moved)
-        return ClusterMetrics(
-            self._connection.cores(self._cores), self._connection.servers, vector_bytes, exchanges, shared_rows, moved
-        )
+        cores, servers = self._connection.cores(self._cores), self._connection.servers
+        return ClusterMetrics(cores, servers, vector_bytes, self._corrects, moved)
 
     def use_tables(self, handles: tuple[tuple[Any, ...], ...]) -> None:
         """Have workers use tables with these handles, of the same shards, until tables are loaded again."""

@@ -8,7 +8,6 @@ from gensim_tfw2v.cluster.connection import device
 from gensim_tfw2v.placement.server_rows.handles import NO_SLOT, Handles, Slot
 from gensim_tfw2v.placement.tasks.graph_parts import HANDLE
 from gensim_tfw2v.runtime.devices import THE_CPU, Device
-from gensim_tfw2v.steps.row_sharing import RowSharing
 from gensim_tfw2v.steps.signature import Objective
 
 
@@ -22,7 +21,7 @@ class GraphShape:
     connection: int  # its number: tasks of a new connection do not have the functions of an older one
     overlap: bool  # workers stage their next block while they finish one
     row_type: str  # TensorFlow's name of the number format in which rows are sent
-    sharing: RowSharing
+    corrects: bool = False  # changes for those of other blocks, whose rows it reads again
     has_slots: bool = False  # servers keep changes in slots, and add them later
     has_blocks: bool = False  # a call trains several blocks
     steps_on: Device = THE_CPU  # of the worker

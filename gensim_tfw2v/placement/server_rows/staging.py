@@ -10,9 +10,11 @@ import tensorflow as tf
 
 from gensim_tfw2v.arrays import Float64Array
 from gensim_tfw2v.blocks.making_side_by_side import prepare_side_by_side
+from gensim_tfw2v.placement.block_size import choose_hot_rows
 from gensim_tfw2v.placement.server_rows.numbering import (
     BLOCK_ROWS,
     BlockRows,
+    chosen_rows,
     needed_rows,
     no_rows,
     numbered,
@@ -38,7 +40,8 @@ class StagedRows(NamedTuple):
 
     needed: BlockRows
     hot: HotRows
-    shared_order: Any  # [T * H], the shared rows by shard, as places among those by table
+    hot_by_shard: BlockRows  # in the order of the worker's matrix
+    hot_order: Any  # [K], where each hot row is among those by shard
     left: Any  # blocks of the chunk that come after this one
 
 
@@ -57,30 +60,29 @@ def stage(model: WorkerModel, assignment: Assignment, metrics: Float64Array, num
     check(model, assignment)
     prepared = prepare_side_by_side(model.maker, assignment.task, assignment.cores)
     if prepared is None:
-        nothing = zeros_for(STAGED_ROWS)._replace(needed=no_rows(assignment.shards), left=left)
+        nothing = zeros_for(STAGED_ROWS)._replace(
+            needed=no_rows(assignment.shards), hot_by_shard=no_rows(assignment.shards), left=left
+        )
         return without_batches(assignment, metrics, nothing)
     block = prepared.block
-    tables = needed_rows(model, block, assignment.sharing)
+    tables = needed_rows(model, block)
     places, rows = numbered(tables, assignment.shards)
     count, rate = len(rows.numbers), float(prepared.learning_rates.mean())
-    shared = [place[table.shared] for place, table in zip(places, tables, strict=True)]
     own = renumbered(block, *places)
+    of_tables = [place[table.distinct] for place, table in zip(places, tables, strict=True)]
+    blocks = assignment.concurrent_blocks
+    hot = hot_rows_of(own, of_tables, model.settings, rate, blocks, choose_hot_rows(block.tokens * blocks))
+    by_shard = np.argsort(hot.rows)
     extra = StagedRows(
         needed=rows,
-        hot=hot_rows_of(
-            own,
-            [place[table.distinct] for place, table in zip(places, tables, strict=True)],
-            model.settings,
-            rate,
-            assignment.concurrent_blocks,
-            [table.shared_places() for table in tables],
-        ),
-        shared_order=np.argsort(np.concatenate(shared)).astype(np.int32),
+        hot=hot,
+        hot_by_shard=chosen_rows(rows, hot.rows[by_shard]),
+        hot_order=np.argsort(by_shard).astype(np.int32),
         left=left,
     )
     scales = rates_on(model, prepared, places[0], count)
     return worker_block(own, BlockBasics.of(own, scales, assignment, metrics), extra)
 
 
-STAGED_ROWS = StagedRows(BLOCK_ROWS, HOT_ROWS, tf.TensorSpec([None], tf.int32), tf.TensorSpec([], tf.int32))
+STAGED_ROWS = StagedRows(BLOCK_ROWS, HOT_ROWS, BLOCK_ROWS, tf.TensorSpec([None], tf.int32), tf.TensorSpec([], tf.int32))
 STAGED_BLOCK = BlockKind("gensim_tfw2v.make_block", worker_block_specs(STAGED_ROWS), stage)

@@ -1,4 +1,4 @@
-"""The steps of a block on a copy of its rows, part by part, as a graph: on a worker, or in one process."""
+"""The steps of a block on a copy of its rows, as a graph: on a worker, or in one process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from gensim_tfw2v.placement.server_rows.staging import StagedRows
 from gensim_tfw2v.placement.tasks.block import WorkerBlock
 from gensim_tfw2v.placement.tasks.refused_steps import is_finite, most_moved
 from gensim_tfw2v.steps.adagrad import vectors_of
-from gensim_tfw2v.steps.concurrent_updates import ConcurrentUpdates, at_rates_of_states
+from gensim_tfw2v.steps.concurrent_updates import kept_changes
+from gensim_tfw2v.steps.missed_changes import corrected_changes
 from gensim_tfw2v.steps.rows import PrivateRows
 from gensim_tfw2v.steps.side_by_side import TrainSideBySide
 from gensim_tfw2v.steps.signature import Tables
@@ -29,9 +30,9 @@ class WorkerTraining:
         The steps of a span of batches, by several cores, with a trace of its own.
     start : tensor
         The rows [U, D] that were pulled for the block.
-    exchange : callable, optional
-        Takes the changes [T * H, D] of shared rows, by shard, and returns the sums on the servers. Not needed if no
-        rows are shared.
+    read_again : callable, optional
+        Returns the hot rows [K, D] as they are now, with the changes of other blocks. Without it these changes are not
+        known: then the block keeps a share of its own changes.
     """
 
     def __init__(
@@ -40,74 +41,43 @@ class WorkerTraining:
         train_block: TrainSideBySide,
         block: WorkerBlock,
         start: tf.Tensor,
-        exchange: Callable[[tf.Tensor], tf.Tensor] | None = None,
+        read_again: Callable[[], tf.Tensor] | None = None,
     ) -> None:
         self._shape, self._train_block = shape, train_block
-        self._block, self._start, self._exchange = block, start, exchange
+        self._block, self._start, self._read_again = block, start, read_again
         self._rows: StagedRows = block.extra
-        hot = self._rows.hot
-        if shape.objective.adagrad:
-            hot = at_rates_of_states(hot, tf.gather(start, hot.rows))
-        self._updates = ConcurrentUpdates(hot, shape.objective, shape.sharing)
         self._own = PrivateRows(start, shape.steps_on)
-        # As they were when the part began: shared rows [T * H, D] and probe rows.
-        self._shared, self._probes = (
-            tf.gather(start, rows) for rows in (self._updates.shared_rows, self._updates.probe_rows)
-        )
 
     def run(self) -> tuple[BatchMetrics, tf.Tensor, tf.Tensor]:
         """Return the metrics of the block's batches, the changes [U, D] to be pushed, and what moved most [2].
 
         The latter is the word that the block moved most and how far, if its changes are dropped; otherwise -1 and 0.
         """
-        *others, last = range(self._shape.sharing.parts)
-        metrics = []
-        for part in others:
-            metrics.append(self._train_part(part))
-            self._exchange_shared(metrics[-1])
-        metrics.append(self._train_part(last))
-        of_block = BatchMetrics(*(tf.concat(values, 0) for values in zip(*metrics, strict=True)))
-        change = self._end_after(metrics[-1]) - self._start
+        trained = self._train()
+        with tf.control_dependencies(list(trained)):
+            end = self._own.end()
+            change = self._to_be_pushed(end)
         vectors = vectors_of(change, self._shape.objective.adagrad)
-        moved = most_moved(of_block, lambda: _of_words(self._rows.needed, vectors))
-        return of_block, _unless_refused(of_block, change), moved
+        moved = most_moved(trained, lambda: _of_words(self._rows.needed, vectors))
+        return trained, _unless_refused(trained, change), moved
 
-    def _train_part(self, part: int) -> BatchMetrics:
-        """Return the metrics of a part's batches."""
-        block = self._block
-        span = tf.stack(self._shape.sharing.span(part, tf.size(block.basics.pairs)))
+    def _train(self) -> BatchMetrics:
+        """Return the metrics of the block's batches, which move the worker's own rows."""
+        basics = self._block.basics
         tables = Tables(*[self._own.handle] * len(TABLES))
-        with tf.control_dependencies([self._shared, self._probes]), self._own.on_device():
-            return self._train_block(tables, block.block, block.basics.rates, span, block.basics.cores)
+        span = tf.stack([0, tf.size(basics.pairs)])
+        with self._own.on_device():
+            return self._train_block(tables, self._block.block, basics.rates, span, basics.cores)
 
-    def _exchange_shared(self, trained: BatchMetrics) -> None:
-        """Push a part's changes of shared rows, and continue with the servers' sums."""
-        assert self._exchange is not None
-        updates, order = self._updates, self._rows.shared_order
-        with tf.control_dependencies(list(trained)):
-            moved = self._own.read(updates.shared_rows) - self._shared
-        kept = _unless_refused(trained, updates.of_part(moved, self._probes))
-        shared = self._exchange(tf.gather(kept, order))
-        with tf.control_dependencies([moved]):
-            written = self._own.write(tf.gather(updates.shared_rows, order), shared)
-        with tf.control_dependencies([written]):
-            self._shared, self._probes = (self._own.read(rows) for rows in (updates.shared_rows, updates.probe_rows))
-
-    def _end_after(self, trained: BatchMetrics) -> tf.Tensor:
-        """Return the rows [U, D] with scaled changes after the last part, and free the worker's copy."""
-        updates = self._updates
-        with tf.control_dependencies(list(trained)):
-            shared = self._own.read(updates.shared_rows) - self._shared
-            ends = [self._own.read(rows) for rows in updates.rows]
-        starts = [tf.gather(self._start, rows) for rows in updates.rows]
-        moves = [after - before for after, before in zip(ends, starts, strict=True)]
-        kept = updates.of_block(moves, shared, self._probes)
-        written = [
-            self._own.write(rows, before + may_move)
-            for rows, before, may_move in zip(updates.rows, starts, kept, strict=True)
-        ]
-        with tf.control_dependencies(written):
-            return self._own.end()
+    def _to_be_pushed(self, end: tf.Tensor) -> tf.Tensor:
+        """Return the changes [U, D] of a block that left its rows at `end`."""
+        hot, objective, change = self._rows.hot, self._shape.objective, end - self._start
+        start_of_hot, end_of_hot = tf.gather(self._start, hot.rows), tf.gather(end, hot.rows)
+        if self._read_again is None:
+            kept = kept_changes(hot, objective, start_of_hot, end_of_hot)
+        else:
+            kept = corrected_changes(hot, objective, start_of_hot, end_of_hot, self._read_again)
+        return tf.tensor_scatter_nd_update(change, hot.rows[:, None], kept)
 
 
 def _unless_refused(trained: BatchMetrics, change: tf.Tensor) -> tf.Tensor:

@@ -21,7 +21,6 @@ from gensim_tfw2v.placement.tasks.block import WorkerBlock
 from gensim_tfw2v.placement.tasks.graph_parts import concrete
 from gensim_tfw2v.steps.graph import block_function
 from gensim_tfw2v.steps.kernel import kernel
-from gensim_tfw2v.steps.row_sharing import NOT_SHARED
 from gensim_tfw2v.steps.rows import read_rows
 from gensim_tfw2v.steps.side_by_side import side_by_side
 from gensim_tfw2v.steps.signature import SIGNATURE, Objective, Tables
@@ -49,7 +48,7 @@ def part_function(objective: Objective) -> tf.types.experimental.ConcreteFunctio
     """Return the graph function (tables, block) → `TrainedPart`, flat; it changes no row of the tables."""
     train_block = side_by_side(block_function(objective, kernel()))
     # All rows are here: there is one shard, and nothing is sent.
-    shape = GraphShape(objective, 1, servers=0, connection=0, overlap=False, row_type="float32", sharing=NOT_SHARED)
+    shape = GraphShape(objective, 1, servers=0, connection=0, overlap=False, row_type="float32")
 
     def train(tables: Tables, block: WorkerBlock) -> list[tf.Tensor]:
         needed: BlockRows = block.extra.needed

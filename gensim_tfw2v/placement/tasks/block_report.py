@@ -31,6 +31,7 @@ class TableRows(NamedTuple):
     inputs: Any
     outputs: Any
     nodes: Any
+    read_again: Any = 0  # of all tables, before the changes were pushed
 
 
 class ServersReport(NamedTuple):

@@ -12,7 +12,7 @@ from gensim_tfw2v.placement.tasks.block_report import BlockReport, ServersReport
 from gensim_tfw2v.placement.tasks.worker_metrics import TaskMetrics, WorkerMetrics
 
 _INDEX_BYTES = 4
-_MESSAGES_TO_A_SERVER = 2  # which rows, and their changes; messages about shared rows are added
+_MESSAGES_TO_A_SERVER = 2  # which rows, and their changes
 
 
 class Traffic(NamedTuple):
@@ -34,8 +34,8 @@ class ClusterMetrics(WorkerMetrics):
         Servers of the cluster.
     vector_bytes : int
         Bytes of a row that is sent.
-    exchanges, shared_rows : int
-        How often a block exchanges shared rows, and how many of all tables together.
+    reads_again : bool
+        Whether a block reads rows again before it pushes their changes.
     moved_tables : sequence of int
         The tables whose changes are pushed, by their place in `TABLES`.
     """
@@ -45,16 +45,14 @@ class ClusterMetrics(WorkerMetrics):
         cores: Sequence[int],
         servers: int,
         vector_bytes: int,
-        exchanges: int = 0,
-        shared_rows: int = 0,
+        reads_again: bool = False,
         moved_tables: Sequence[int] = range(len(TABLES)),
     ) -> None:
         super().__init__(cores)
         self._moved_tables = moved_tables
         self._servers = [TaskMetrics() for _ in range(servers)]
         self._row_bytes = vector_bytes + _INDEX_BYTES
-        self._shared_bytes = exchanges * shared_rows * vector_bytes
-        self._messages_to_a_server = _MESSAGES_TO_A_SERVER + exchanges
+        self._messages_to_a_server = _MESSAGES_TO_A_SERVER + reads_again
         self._staleness: list[list[float]] = [
             [] for _ in cores
         ]  # of each worker's blocks; those of a call have its mean
@@ -83,14 +81,12 @@ class ClusterMetrics(WorkerMetrics):
 
     def _traffic(self, block: BlockReport, of_servers: ServersReport) -> Traffic:
         """Return what the worker of a call's blocks has exchanged with the servers."""
-        of_tables = list(map(int, of_servers.exchanged))
-        pulled, pushed = sum(of_tables), sum(of_tables[table] for table in self._moved_tables)
-        blocks = int(of_servers.blocks)
-        shared_bytes = blocks * self._shared_bytes if pulled else 0
+        *of_tables, again = map(int, of_servers.exchanged)
+        named, pushed = sum(of_tables), sum(of_tables[table] for table in self._moved_tables)
         return Traffic(
-            pulled * self._row_bytes + shared_bytes,
-            pushed * self._row_bytes + (pulled - pushed) * _INDEX_BYTES + shared_bytes,
-            blocks * self._messages_to_a_server,
+            (named + again) * self._row_bytes,
+            pushed * self._row_bytes + (named - pushed + again) * _INDEX_BYTES,
+            int(of_servers.blocks) * self._messages_to_a_server,
         )
 
     def tasks(self) -> dict[str, dict[str, float]]:
