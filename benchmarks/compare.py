@@ -80,7 +80,7 @@ class Comparison:
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         names = ("repeats", "epochs", "workers", "input", "window", "negative", "min_count", "sample", "alpha",
-                 "schedule", "optimizer", "compute_dtype", "cluster_dtype")  # fmt: skip
+                 "schedule", "optimizer", "compute_dtype", "cluster_dtype", "subwords")  # fmt: skip
         self.report = start_report("Word2vec: speed, memory and quality", arguments, names, _NOTES)
         self.runs: list[dict[str, Any]] = []
         self.curves: list[dict[str, Any]] = []
