@@ -35,7 +35,7 @@ MOST_WORDS = {
     "how-to/encode.md": 450,
     "how-to/document-vectors.md": 400,
     "how-to/weights.md": 400,
-    "how-to/subwords.md": 450,
+    "how-to/subwords.md": 500,
     "how-to/tune.md": 900,
     "how-to/search-settings.md": 500,
     "how-to/reproduce.md": 300,
