@@ -12,7 +12,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Collection, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from gensim_tfw2v.cluster.health import answering, hanging
 from gensim_tfw2v.cluster.interfaces import host_of
@@ -20,6 +20,8 @@ from gensim_tfw2v.cluster.specification import port_of
 from gensim_tfw2v.runtime.private_tensorflow import call_with_cancellation, new_cancellation
 from gensim_tfw2v.runtime.system import lists_open_files, open_sockets
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
+
+_Found = TypeVar("_Found")
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 
@@ -69,12 +71,7 @@ def cut_hanging(addresses: Collection[str], seconds: float) -> Iterator[None]:
 
     TensorFlow connects anew to a task whose connection has ended, so this happens again and again.
     """
-
-    def cut_those_that_hang() -> None:
-        for address in hanging(addresses):
-            cut(address)
-
-    with _watched(seconds, cut_those_that_hang):
+    with _watched(seconds, lambda: hanging(addresses), cut):
         yield
 
 
@@ -83,31 +80,39 @@ def kill_after(seconds: float, processes: Collection[int]) -> Iterator[None]:
     """Kill these processes if the block takes longer than `seconds`, because it may wait for them without limit."""
     left = list(processes)
 
-    def kill() -> None:
-        while left:  # only once: another process may get a number later
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(left.pop(), signal.SIGKILL)
+    def kill(process: int) -> None:
+        left.remove(process)  # only once: another process may get its number later
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
 
-    with _watched(seconds, kill):
+    with _watched(seconds, lambda: list(left), kill):
         yield
 
 
 @contextlib.contextmanager
-def _watched(seconds: float, act: Callable[[], None]) -> Iterator[None]:
-    """Call `act` every half second, from `seconds` after the beginning of the block to its end."""
-    ended = threading.Event()
+def _watched(seconds: float, find: Callable[[], Collection[_Found]], act: Callable[[_Found], None]) -> Iterator[None]:
+    """Act on what is found, every half second from `seconds` after the beginning of the block to its end.
+
+    To find something may take longer than the block. After the end, nothing is done: whoever asks then whether a task
+    hangs needs a connection of its own to it.
+    """
+    ended, is_acting = threading.Event(), threading.Lock()
 
     def watch() -> None:
         pause = seconds
         while not ended.wait(pause):
             pause = _SECONDS_BETWEEN_LOOKS
-            act()
+            found = find()
+            with is_acting:
+                for each in () if ended.is_set() else found:
+                    act(each)
 
     threading.Thread(target=watch, name="tfw2v-watch", daemon=True).start()
     try:
         yield
     finally:
-        ended.set()
+        with is_acting:
+            ended.set()
 
 
 def _connections_to(address: str) -> Iterator[socket.socket]:

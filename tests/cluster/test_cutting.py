@@ -35,6 +35,17 @@ def test_a_connection_to_a_task_that_hangs_ends_while_this_process_waits_for_it(
 
 
 @needs_list
+def test_no_connection_ends_after_the_block_although_a_look_has_begun_in_it(silent: socket.socket) -> None:
+    with ExitStack() as opened:
+        kept = opened.enter_context(socket.create_connection(silent.getsockname(), timeout=6))
+        with cut_hanging([address_of(silent)], 0.0):
+            for _ in ("kept", "the look, which takes seconds to find that nobody answers"):
+                opened.enter_context(silent.accept()[0])
+        with pytest.raises(TimeoutError):
+            kept.recv(1)
+
+
+@needs_list
 def test_only_connections_to_the_address_are_cut(silent: socket.socket) -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as other,
