@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gensim_tfw2v.arrays import Float32Array, Int32Array, Int64Array, aligned_empty
+from gensim_tfw2v.native.functions import call
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Bags:
 
     def some(self, numbers: Int32Array) -> Bags:
         """Return the bags of these numbers, in this order."""
-        sizes = self.sizes[numbers]
+        sizes = self.offsets[numbers + 1] - self.offsets[numbers]
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         places = np.arange(offsets[-1]) + np.repeat(self.offsets[numbers] - offsets[:-1], sizes)
         return Bags(_aligned(self.members[places]), _aligned(offsets))
@@ -54,6 +55,15 @@ class Bags:
         sums = csr_matrix((ones, self.members, self.offsets), (len(self), len(rows))) @ rows
         found: Float32Array = sums / np.maximum(self.sizes, 1, dtype=np.float32)[:, np.newaxis]
         return found
+
+
+def distinct_ids(ids: Int32Array, end: int) -> tuple[Int32Array, Int32Array]:
+    """Return the number of each id among the distinct ones, in the shape of the ids, and these in ascending order.
+
+    Raise IndexError if an id is not from 0 to below `end`.
+    """
+    numbers, distinct = aligned_empty(ids.shape, np.int32), np.empty(min(ids.size, end), np.int32)
+    return numbers, distinct[: call("number_words", ids, end, numbers, distinct)]
 
 
 def _aligned(values: np.ndarray) -> Int32Array:

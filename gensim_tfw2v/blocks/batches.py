@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gensim_tfw2v.arrays import Float32Array, Float64Array, Int32Array, aligned_empty
-from gensim_tfw2v.blocks.bags import Bags
+from gensim_tfw2v.blocks.bags import Bags, distinct_ids
 from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.huffman_paths import HuffmanPaths, huffman_paths
 from gensim_tfw2v.blocks.sampling import NegativeSampler
@@ -68,9 +68,16 @@ class Block:
     bags: Bags | None = None
     documents: Int32Array | None = None  # [S, R, B], bags of rows that are further contexts of a token, -1 for none
 
+    def with_own_bags(self) -> Block:
+        """Return the block with the bags of its own words alone, if it has those of the vocabulary."""
+        if self.bags is None or self.documents is not None:
+            return self
+        numbers, words = distinct_ids(self.input_ids, len(self.bags))
+        return replace(self, input_ids=numbers, bags=self.bags.some(words))
+
     def input_rows(self) -> Int32Array:
-        """Return the rows that the block's inputs consist of; each comes at least once."""
-        return self.input_ids if self.bags is None else self.bags.some(np.unique(self.input_ids)).members
+        """Return the rows that the inputs of a block with its own bags, or without bags, consist of."""
+        return self.input_ids if self.bags is None else self.bags.members
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gensim_tfw2v.arrays import Int32Array, aligned_empty
+from gensim_tfw2v.blocks.bags import distinct_ids
 from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.native.functions import call
 
@@ -27,9 +28,7 @@ class HuffmanPaths:
 
 def huffman_paths(words: Int32Array, tree: HuffmanTree) -> HuffmanPaths:
     """Return the Huffman paths of words, given by their ids."""
-    vocabulary = len(tree.offsets) - 1
-    numbers, distinct = aligned_empty(words.shape, np.int32), np.empty(min(words.size, vocabulary), np.int32)
-    distinct = distinct[: call("number_words", words, vocabulary, numbers, distinct)]
+    numbers, distinct = distinct_ids(words, len(tree.offsets) - 1)
     offsets = aligned_empty(distinct.size + 1, np.int32)
     steps = call("path_offsets", distinct, tree.offsets, tree.nodes.size, offsets)
     nodes, codes = aligned_empty(steps, np.int32), aligned_empty(steps, np.int32)

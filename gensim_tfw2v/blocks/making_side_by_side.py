@@ -25,9 +25,14 @@ _Array = TypeVar("_Array", Int32Array, Float32Array)
 def prepare_side_by_side(maker: BlockMaker, task: ChunkTask, cores: int) -> PreparedBlock | None:
     """Return the chunk's block, made by so many threads, or None if subsampling keeps no token.
 
-    One thread gives what `prepare` gives. With more of them, each part draws its own random numbers, and its negatives
-    from its share of the pool.
+    One thread draws what `prepare` draws. With more of them, each part draws its own random numbers, and its negatives
+    from its share of the pool. The block has its own bags, because a worker sends it to its graph.
     """
+    prepared = _prepared(maker, task, cores)
+    return None if prepared is None else replace(prepared, block=prepared.block.with_own_bags())
+
+
+def _prepared(maker: BlockMaker, task: ChunkTask, cores: int) -> PreparedBlock | None:
     count = min(cores, words_of(task) // tuning.LEAST_BLOCK_WORDS)  # smaller parts would waste much on padding
     parts = parts_of(task, count, maker.reader) if count > 1 else [task]
     if len(parts) == 1:

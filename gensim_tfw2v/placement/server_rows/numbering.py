@@ -80,15 +80,11 @@ def numbered(tables: Sequence[NeededRows], shards: int) -> tuple[list[Int32Array
 
 def renumbered(block: Block, inputs: Int32Array, outputs: Int32Array, nodes: Int32Array) -> Block:
     """Return the block with places in the worker's matrix instead of ids."""
-    ids, bags = block.input_ids, block.bags
-    if bags is not None:
-        words, numbers = np.unique(ids, return_inverse=True)
-        some = bags.some(words)
-        ids, bags = numbers.reshape(ids.shape).astype(np.int32), replace(some, members=inputs[some.members])
+    bags = block.bags
     return replace(
         block,
-        input_ids=inputs[ids] if bags is None else ids,
-        bags=bags,
+        input_ids=inputs[block.input_ids] if bags is None else block.input_ids,
+        bags=None if bags is None else replace(bags, members=inputs[bags.members]),
         candidate_ids=None if block.candidate_ids is None else outputs[block.candidate_ids],
         target_ids=None if block.target_ids is None else outputs[block.target_ids],
         tree=None if block.tree is None else replace(block.tree, nodes=nodes[block.tree.nodes]),
