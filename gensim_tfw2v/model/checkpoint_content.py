@@ -17,7 +17,7 @@ from gensim_tfw2v.model.documents import has_documents
 from gensim_tfw2v.model.gensim_files import as_class, gensims_class, restored_state, saved_state
 from gensim_tfw2v.model.input_parts import set_lock_factors
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
-from gensim_tfw2v.model.subwords import has_bags, restore_subwords, subword_settings
+from gensim_tfw2v.model.subwords import restore_subwords, subword_settings
 from gensim_tfw2v.model.tables import make_server_matrices, matrix_of, set_matrix, set_states
 from gensim_tfw2v.placement.contract import TABLES, Contents, RemoteMatrix
 from gensim_tfw2v.placement.row_states import STATE_SUFFIX, widened_pieces
@@ -180,9 +180,10 @@ def check_same(model: Word2Vec, checkpoint: Checkpoint) -> None:
 
 
 def _check_class(cls: type[Any], checkpoint: Checkpoint) -> None:
-    """Raise ValueError if a checkpoint is of a model with n-grams, and a class has none, or the reverse."""
-    if ("subwords" in checkpoint.content) != has_bags(cls):
-        right = "TFFastText" if "subwords" in checkpoint.content else "TFWord2Vec"
+    """Raise ValueError if a checkpoint is of a model of another class: of words, of n-grams too, or of documents."""
+    has_subwords, has_tags = "subwords" in checkpoint.content, "tags" in checkpoint.arrays
+    right = "TFFastText" if has_subwords else "TFDoc2Vec" if has_tags else "TFWord2Vec"
+    if right != f"TF{gensims_class(cls).__name__}":
         raise ValueError(
             f"the training in {checkpoint.path} is of a {right}, and cannot be resumed by a {cls.__name__}; use {right}"
         )

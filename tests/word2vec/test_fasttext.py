@@ -69,7 +69,8 @@ def test_its_arguments_are_gensims_and_then_our_own() -> None:
     with pytest.raises(TypeError, match="buckets"):
         TFFastText(buckets=5)
     model = TFFastText(SENTENCES, None, 1, 0, 12, min_count=1, bucket=100)
-    assert model.sg == 1 and model.vector_size == 12 and isinstance(model, TFWord2Vec | FastText)
+    assert (model.sg, model.vector_size) == (1, 12)
+    assert isinstance(model, TFWord2Vec) and isinstance(model, FastText)
 
 
 def test_rows_of_ngrams_that_no_word_has_stay_as_they_are() -> None:
