@@ -89,7 +89,7 @@ def _those_that(check: Callable[[str], bool], addresses: Iterable[str]) -> set[s
         some, left = left[:_CHECKS_AT_ONCE], left[_CHECKS_AT_ONCE:]
         results: dict[str, Future[bool]] = {address: Future() for address in some}
         for address, result in results.items():
-            _call_in_thread(result, partial(check, address))
+            call_in_thread(result, partial(check, address))
         found |= {address for address, result in results.items() if result.result()}
     return found
 
@@ -152,7 +152,7 @@ def wait_while_answering(function: Callable[[], _Result], tasks: Mapping[str, st
     then keeps running.
     """
     result: Future[_Result] = Future()
-    _call_in_thread(result, function)
+    call_in_thread(result, function)
     last_answer = time.monotonic()
     while not wait([result], _CHECK_SECONDS).done:
         if not (silent := silent_of(tasks)):
@@ -162,7 +162,7 @@ def wait_while_answering(function: Callable[[], _Result], tasks: Mapping[str, st
     return result.result()
 
 
-def _call_in_thread(result: Future[_Result], function: Callable[[], _Result]) -> None:
+def call_in_thread(result: Future[_Result], function: Callable[[], _Result]) -> None:
     """Have a thread set the result. It is reused, because each thread's allocator keeps some memory of its own."""
     try:
         calls = _idle.pop()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
@@ -18,6 +17,7 @@ from gensim.models import Word2Vec
 from gensim_tfw2v.checkpoints.errors import CheckpointError
 from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
 from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.cluster.health import call_in_thread
 from gensim_tfw2v.model.checkpoint_content import read_tables
 from gensim_tfw2v.placement.request import PlacementChoice
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
@@ -159,14 +159,7 @@ class Recovery(ProgressObserver):
 def _in_time(read: Callable[[], _Result]) -> _Result:
     """Return what a function reads, or raise TimeoutError: a storage that hangs may never answer."""
     result: Future[_Result] = Future()
-
-    def set_result() -> None:
-        try:
-            result.set_result(read())
-        except BaseException as error:
-            result.set_exception(error)
-
-    threading.Thread(target=set_result, name="tfw2v-storage", daemon=True).start()
+    call_in_thread(result, read)
     if not wait([result], STORAGE_SECONDS).done:
         raise TimeoutError
     return result.result()
