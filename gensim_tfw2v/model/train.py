@@ -99,8 +99,10 @@ def _check_can_learn(model: Word2Vec, freeze: str | None) -> None:
     def is_trained(outputs: Float32Array | RemoteMatrix) -> bool:
         return not outputs.store.is_untrained if isinstance(outputs, RemoteMatrix) else bool(np.any(outputs))
 
+    if freeze != "outputs":
+        return
     tables = tables_of(model)
-    if freeze == "outputs" and not any(is_trained(each) for each in (tables.outputs, tables.nodes) if each is not None):
+    if not any(is_trained(each) for each in (tables.outputs, tables.nodes) if each is not None):
         raise ValueError(
             f"{freeze=} leaves nothing to learn, because all output vectors are zeros, as in a new model; train the "
             "model without freeze first"
