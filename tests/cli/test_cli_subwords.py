@@ -67,10 +67,20 @@ def test_flags_that_do_not_go_together_are_refused(
     assert message in error_of(capsys)
 
 
-def test_a_killed_training_resumes(corpus: Path, tmp_path: Path) -> None:
+def test_a_finished_training_resumes_to_its_own_vectors(corpus: Path, tmp_path: Path) -> None:
     flags = [*SUBWORDS, "--checkpoint-dir", tmp_path / "checkpoints"]
-    assert train(corpus, tmp_path / "one", *flags) == 0
-    assert train(corpus, tmp_path / "one", *flags, "--resume", "--epochs", 2) == 0
-    assert train(corpus, tmp_path / "two", *SUBWORDS, "--epochs", 2) == 0
-    one, two = (TFFastText.load(tmp_path / name) for name in ("one", "two"))
-    assert len(one.wv) == len(two.wv)
+    assert train(corpus, tmp_path / "one", *flags) == train(corpus, tmp_path / "two", *flags, "--resume") == 0
+    one, two = (TFFastText.load(tmp_path / name).wv for name in ("one", "two"))
+    for name in ("vectors", "vectors_vocab", "vectors_ngrams"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name), err_msg=name)
+
+
+def test_a_training_with_ngrams_is_resumed_with_them_alone(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ["--quiet", "--checkpoint-dir", tmp_path / "checkpoints"]
+    assert train(corpus, tmp_path / "one", *SUBWORDS, *flags) == 0
+    assert train(corpus, tmp_path / "two", *flags, "--resume") == 2
+    assert "is of a TFFastText, and cannot be resumed by a TFWord2Vec; use TFFastText" in error_of(capsys)
+    assert train(corpus, tmp_path / "two", *SUBWORDS, "--min-n", 2, *flags, "--resume") == 2
+    assert "min_n is 2, and the training in" in error_of(capsys)

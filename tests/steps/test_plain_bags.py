@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.training_examples import TOLERANCE, Case, Example, check_tables, make_example
+from support.training_examples import BAG_CASES, TOLERANCE, Case, Example, check_tables, make_example
 
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.kernel import plain_kernel
 from gensim_tfw2v.steps.signature import Bags, BlockTensors, HuffmanPaths, Objective, Rates, Tables
 
 tf = load_tensorflow()
-
-CASES = {
-    "skip-gram": Case(bags=True),
-    "skip-gram tree": Case(negative=0, tree=True, bags=True),
-    "CBOW": Case(skip_gram=False, even=True, bags=True),
-    "CBOW tree": Case(skip_gram=False, even=True, negative=0, tree=True, bags=True),
-    "CBOW sums": Case(skip_gram=False, even=True, mean=False, bags=True),
-}
 
 
 def train(example: Example) -> tuple[dict[str, np.ndarray], np.ndarray]:
@@ -66,7 +58,7 @@ def train(example: Example) -> tuple[dict[str, np.ndarray], np.ndarray]:
     return {name: variables[name].numpy() for name in variables if name in given}, metrics
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+@pytest.mark.parametrize("case", BAG_CASES.values(), ids=BAG_CASES)
 @pytest.mark.parametrize("adagrad", [False, True], ids=["sgd", "adagrad"])
 @pytest.mark.parametrize("freeze", [None, "inputs", "outputs"])
 def test_rows_of_bags_move_as_plain_loops_do(case: Case, adagrad: bool, freeze: str | None) -> None:

@@ -54,6 +54,15 @@ class Case(NamedTuple):
     seed: int = 0
 
 
+BAG_CASES = {
+    "skip-gram": Case(bags=True),
+    "skip-gram tree": Case(negative=0, tree=True, bags=True),
+    "CBOW": Case(skip_gram=False, even=True, bags=True),
+    "CBOW tree": Case(skip_gram=False, even=True, negative=0, tree=True, bags=True),
+    "CBOW sums": Case(skip_gram=False, even=True, mean=False, bags=True),
+}
+
+
 class Expected(NamedTuple):
     """A trained reference, and the metrics of its batches."""
 
