@@ -131,10 +131,11 @@ def _connections(lines: Iterable[Mapping[str, Any]]) -> int:
 
 
 def _of_leftovers(found: Mapping[str, Any], connections: int) -> list[str]:
-    probe = found["probe"]
+    probe, wrong = found["probe"], [f"{name} is left" for name in found["left"]]
+    if not probe:  # of a training that nothing disturbs
+        return wrong
     if "error" in probe:
-        return [f"the checkpoint does not resume: {probe['error']}"]
-    wrong = [f"{name} is left" for name in found["left"]]
+        return [*wrong, f"the checkpoint does not resume: {probe['error']}"]
     wrong += [f"{task} has tables of {len(leases)} trainings" for task, leases in probe["tables"].items()]
     files = [
         name for name in probe["checkpoint_files"] if not re.fullmatch(r"checkpoint-\d{6}|\.lock|notes\.json", name)

@@ -24,7 +24,7 @@ from fault_injection.scheduled_cluster import COORDINATORS, OPERATOR, ScheduledC
 from fault_injection.scheduled_training import PROBE
 from fault_injection.schedules import DESIGNS, FULL, GUEST, JOIN, LEAVE, Schedule
 
-CORPUS_WORDS = 240_000
+CORPUS_WORDS = 180_000
 _CORPUS_SEED = 1
 _MODEL = {"vector_size": 64, "min_count": 1, "sample": 0, "sg": 1, "alpha": 0.05, "workers": 2}
 _CHECKPOINTS = 8  # of an undisturbed training
@@ -104,7 +104,7 @@ class ScheduleRunner:
             lines = list(progress.lines)
             results = _results(place.parent)
             left = self._left(cluster, place.parent)
-            probe = {} if played.is_hung else self._probe(cluster, file, place.parent)
+            probe = {} if played.is_hung or base is None else self._probe(cluster, file, place.parent)
             found = {
                 "results": results, "undisturbed": base.result if base else (results or [{}])[0], "probe": probe,
                 "corpus_words": self._words, "before": before, "left": left,
