@@ -40,6 +40,7 @@ def problems(
         *(problem for error in played.errors for problem in problems_of_error(error, schedule, played.troubles)),
         *(problem for result in found["results"] for problem in _of_vectors(schedule, result, found["undisturbed"])),
         *_of_words(schedule, lines, found),
+        *_of_checkpoint(found["probe"], played.troubles),
         *_of_owners(lines),
         *_of_leftovers(found, _connections(lines)),
     ]
@@ -108,10 +109,16 @@ def _of_words(schedule: Schedule, lines: Iterable[Mapping[str, Any]], found: Map
     words = found["corpus_words"]
     most = max((line["words"] for line in lines if "words" in line), default=0)
     wrong = [f"{most:,} words were counted of {words * schedule.epochs:,}"] if most > words * schedule.epochs else []
-    epochs = found["probe"].get("epoch_words")
-    if epochs is not None and epochs != [words] * (schedule.epochs + 1):
+    epochs, has_resumed = found["probe"].get("epoch_words"), found["probe"].get("has_resumed")
+    if epochs is not None and epochs != [words] * (schedule.epochs + 1 if has_resumed else 1):
         wrong.append(f"epochs of {words:,} words have trained {epochs}")
     return wrong
+
+
+def _of_checkpoint(probe: Mapping[str, Any], troubles: Iterable[Trouble]) -> list[str]:
+    """Return whether there is no checkpoint to resume; a disk that is full until training ends has none."""
+    is_missing = probe.get("has_resumed") is False and not any(one.action == FULL for one in troubles)
+    return ["there is no checkpoint"] if is_missing else []
 
 
 def _of_owners(lines: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -1,8 +1,8 @@
 """The coordinator of a training with a schedule: `python -m fault_injection.scheduled_training REQUEST.json NAME`.
 
 It resumes from the newest checkpoint if there is one, so it can be killed and started again. The coordinator "probe"
-opens every checkpoint, trains for one more epoch, and says what is left on the tasks. The exit status is 3 after an
-error, which is written in place of the results.
+opens every checkpoint, trains for one more epoch, or for one if no checkpoint could be written, and says what is left
+on the tasks. The exit status is 3 after an error, which is written in place of the results.
 """
 
 from __future__ import annotations
@@ -79,18 +79,23 @@ def _train(request: dict[str, Any], path: Path) -> dict[str, Any]:
 
 def _probe(request: dict[str, Any]) -> dict[str, Any]:
     from gensim_tfw2v import TFWord2Vec
-    from gensim_tfw2v.checkpoints.folder import CheckpointFolder
+    from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
     from gensim_tfw2v.cluster.connection import connect
     from gensim_tfw2v.training.state import state_in
 
-    own = {**request["may_change"], "cluster": request["cluster"]}
+    own, corpus = {**request["may_change"], "cluster": request["cluster"]}, request["corpus"]
     folder = CheckpointFolder(own.pop("checkpoint_dir"))
-    for path in folder.checkpoints():
-        type(folder.newest())(path).check()
-    model = TFWord2Vec.resume(folder.path, corpus_file=request["corpus"], epochs=request["epochs"] + 1, **own)
+    for path in (found := folder.checkpoints()):
+        Checkpoint(path).check()
+    if found:
+        model = TFWord2Vec.resume(folder.path, corpus_file=corpus, epochs=request["epochs"] + 1, **own)
+    else:
+        fixed = {**request["fixed"], "epochs": 1, "checkpoint_dir": str(folder.path)}
+        model = TFWord2Vec(corpus_file=corpus, **fixed, **own)
     vectors = vectors_of(model, Path(request["folder"]) / "probe.kv")
     described = connect(request["cluster"], allow_network=True).describe_all()
     return {
+        "has_resumed": bool(found),
         "finite": is_finite(vectors),
         "epoch_words": [position.counts.raw_words for position in state_in(folder.newest()).epochs],
         "tables": {task: sorted(found["runs"]) for task, found in described.items() if found["runs"]},

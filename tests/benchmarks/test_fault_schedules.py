@@ -12,14 +12,20 @@ from fault_injection.invariants import problems, problems_of_error
 from fault_injection.play import Played, Trouble
 from fault_injection.progress_file import ProgressFile
 from fault_injection.schedule_table import by_design, by_event, violations
-from fault_injection.schedules import DESIGNS, KILL, LINKS, STOP, TAKE_OVER, Event, Moment, Schedule, draw
+from fault_injection.schedules import DESIGNS, FULL, KILL, LINKS, STOP, TAKE_OVER, Event, Moment, Schedule, draw
 from fault_schedules import shortened
 from measuring.planted import planted_score, write_planted_corpus
 from support.benchmark_commands import run_command
 
 WORDS = 1000
 FORTY = {"downpour": 8, "synchronous": 8, "averaging": 7, "partition": 7, "columns": 5, "lbfgs": 5}
-NOTHING_LEFT = {"finite": True, "epoch_words": [WORDS] * 4, "tables": {}, "checkpoint_files": ["checkpoint-000007"]}
+NOTHING_LEFT = {
+    "has_resumed": True,
+    "finite": True,
+    "epoch_words": [WORDS] * 4,
+    "tables": {},
+    "checkpoint_files": ["checkpoint-000007", ".lock", "notes.json"],
+}
 
 
 def a_schedule(*actions: str, design: str = "downpour") -> Schedule:
@@ -127,6 +133,14 @@ def test_a_schedule_that_leaves_nothing_has_no_problem() -> None:
 def test_what_does_not_hold_is_named(others: dict[str, Any], problem: str) -> None:
     (found,) = found_problems(a_schedule(KILL), **others)
     assert problem in found
+
+
+def test_a_training_may_have_no_checkpoint_if_its_disk_was_full() -> None:
+    none = {**NOTHING_LEFT, "has_resumed": False, "epoch_words": [WORDS]}
+    assert found_problems(a_schedule(KILL), probe=none) == ["there is no checkpoint"]
+    played = Played([], troubles=[Trouble("", FULL, 1.0)])
+    found = {"results": [a_result()], "undisturbed": a_result(), "probe": none, "corpus_words": WORDS}
+    assert problems(a_schedule(FULL), played, [], {**found, "before": {}, "after": {}, "left": []}) == []
 
 
 def test_words_that_are_counted_twice_are_named_even_if_they_are_trained_again_later() -> None:
