@@ -61,9 +61,9 @@ def main(argv: list[str] | None = None) -> int:
 def _schedules(arguments: argparse.Namespace, left_out: list[str], known: set[str]) -> list[Schedule]:
     """Return the schedules to play, those with as many tasks and the same design one after the other."""
     if arguments.replay is not None:
-        if arguments.replay.has(*left_out):
-            raise SystemExit("fault_schedules: error: the schedule needs what is left out here")
-        return [arguments.replay]
+        if any(schedule.has(*left_out) for schedule in arguments.replay):
+            raise SystemExit("fault_schedules: error: a schedule needs what is left out here")
+        return list(arguments.replay)
     drawn = [draw(arguments.seed, number, arguments.design, left_out) for number in range(arguments.count)]
     return sorted((one for one in drawn if one.name not in known), key=lambda one: (one.servers, one.kind))
 
@@ -142,12 +142,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--count", type=number_from(1), default=8, metavar="N", help="schedules (default 8)")
     add("--design", nargs="+", choices=list(DESIGNS), default=list(DESIGNS), metavar="NAME",
         help=f"of {', '.join(DESIGNS)} (default: all)")  # fmt: skip
-    add(
-        "--replay",
-        type=_schedule_in,
-        metavar="FILE",
-        help="play the schedule in this file of JSON, as a violation prints it",
-    )
+    add("--replay", nargs="+", type=_schedule_in, metavar="FILE",
+        help="play the schedule in this file of JSON, as a violation prints it")  # fmt: skip
     add("--shorten", action="store_true", help="remove events from a schedule that fails as long as it still fails")
     add("--within", type=number_from(1, float), metavar="S", help="begin no further schedule after S seconds")
     add("--cluster-timeout", type=number_from(1, float), default=5.0, metavar="S",

@@ -145,6 +145,9 @@ class Play:
         self.played.troubles += troubles
 
         def end() -> None:
+            if event.action in (SECOND, TAKE_OVER) and self._second_begins():
+                self._in(_LOOK_SECONDS, end)
+                return
             for trouble in troubles:
                 trouble.end = time.time() + rest
             mend()
@@ -193,6 +196,12 @@ class Play:
         assert action in (SECOND, TAKE_OVER)
         self._begin(OTHER)
         return lambda: cluster.send(victim, signal.SIGCONT)
+
+    def _second_begins(self) -> bool:
+        """Return whether the second coordinator runs and has not trained yet."""
+        process = self._watched.get(OTHER)
+        has_trained = any((line["stage"], line["process"]) == ("call", process) for line in self._progress.lines)
+        return process is not None and not has_trained
 
     def _open_troubles(self) -> list[Trouble]:
         return [trouble for trouble in self.played.troubles if trouble.end == float("inf")]

@@ -29,7 +29,7 @@ _CORPUS_SEED = 1
 _MODEL = {"vector_size": 64, "min_count": 1, "sample": 0, "sg": 1, "alpha": 0.05, "workers": 2}
 _CHECKPOINTS = 8  # of an undisturbed training
 _USUAL_TIMEOUT, _MOST_TIMEOUT = 120.0, 30.0
-_TIMEOUT_OF_A_FIRST_CALL = 3.0  # times what the first call of the undisturbed training took
+_TIMEOUT_OF_A_FIRST_CALL = 2.0  # times what the first call of the undisturbed training took
 _BOUND = 8.0  # times the undisturbed training, and for each event:
 _SECONDS_OF_AN_EVENT = 25.0  # besides its length: a limit of the package, and a start
 _LEAST_BOUND = 60.0
@@ -52,7 +52,7 @@ class ScheduleRunner:
     Parameters
     ----------
     least_timeout : float
-        The least `cluster_timeout`. On a busy machine it is three times what the first call of a worker takes.
+        The least `cluster_timeout`. On a busy machine it is twice what the first call of a worker takes.
     has_network : bool
         Whether machines have a network of their own.
     logs : Path, optional
