@@ -93,7 +93,8 @@ def _probe(request: dict[str, Any]) -> dict[str, Any]:
         fixed = {**request["fixed"], "epochs": 1, "checkpoint_dir": str(folder.path)}
         model = TFWord2Vec(corpus_file=corpus, **fixed, **own)
     vectors = vectors_of(model, Path(request["folder"]) / "probe.kv")
-    described = connect(request["cluster"], allow_network=True).describe_all()
+    connection = connect(request["cluster"], allow_network=True)
+    described = connection.describe_all("ps") | connection.describe_answering_workers()  # others joined, and have left
     return {
         "has_resumed": bool(found),
         "finite": is_finite(vectors),
