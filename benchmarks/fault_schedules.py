@@ -49,9 +49,10 @@ def main(argv: list[str] | None = None) -> int:
         runner = ScheduleRunner(folder, arguments.cluster_timeout, has_network, arguments.logs)
         stack.enter_context(closing(runner))
         for schedule in _until(arguments.within, _schedules(arguments, left_out, {run["name"] for run in runs})):
-            runs.append(_run(runner, schedule))
+            found = _run(runner, schedule)
+            runs = [*(run for run in runs if run["name"] != schedule.name), found]  # a replay replaces its result
             _save(report, runs)
-            if runs[-1]["violations"] and arguments.shorten:
+            if found["violations"] and arguments.shorten:
                 shortest = shortened(schedule, lambda trial: bool(_run(runner, trial)["violations"]))
                 say(f"shortest that still fails:\n{json.dumps(shortest.to_json())}")
     print(_save(report, runs))
