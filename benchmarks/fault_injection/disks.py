@@ -1,4 +1,4 @@
-"""A small file system, which a schedule fills."""
+"""A small file system, which a schedule fills, and a lock that the storage gives up."""
 
 from __future__ import annotations
 
@@ -50,3 +50,11 @@ def fill(place: Path) -> None:
 def empty(place: Path) -> None:
     """Give it back."""
     (place / _FILLER).unlink(missing_ok=True)
+
+
+def release_lock(path: Path) -> None:
+    """Give up the lock on a file, as a file server does whose client does not answer; the content stays."""
+    if path.exists():
+        copy = path.with_name(path.name + "-copy")
+        shutil.copyfile(path, copy)
+        os.replace(copy, path)  # whoever has locked the former file has no lock on this one

@@ -18,6 +18,7 @@ MOST_LOSS = 1.1
 _LEAST_SCORE_OF_A_PART = 0.5  # where sub-models are lost
 _LOOK_BACK_SECONDS = 120.0  # in which what an error complains of must have begun, or still have lasted
 _NEW_THREADS, _NEW_DESCRIPTORS = 6, 4  # of a task, for each time that somebody connects to it
+_THREADS_NOW_AND_THEN = 2  # of TensorFlow's network library
 _KEPT_CHECKPOINTS = 3
 _PAGE = ROOT / "docs" / "reference" / "errors.md"
 
@@ -154,7 +155,8 @@ def _of_leftovers(found: Mapping[str, Any], connections: int) -> list[str]:
         before = found["before"].get(name)
         if before is None or before["process"] != after["process"]:  # it was started again
             continue
-        limits = {"threads": _NEW_THREADS * connections, "descriptors": _NEW_DESCRIPTORS * connections}
+        threads = _NEW_THREADS * connections + _THREADS_NOW_AND_THEN
+        limits = {"threads": threads, "descriptors": _NEW_DESCRIPTORS * connections}
         wrong += [
             f"{name} has {after[what]} {what}, and had {before[what]} before"
             for what, most in limits.items()

@@ -191,8 +191,8 @@ class Play:
         if cluster.process(OTHER) is not None and OTHER in self._expected:  # there is one second coordinator
             return None
         cluster.send(victim, signal.SIGSTOP)
-        if action == TAKE_OVER:  # as if the file server had given up the lock of a machine that does not answer
-            (self._place / "checkpoints" / ".lock").unlink(missing_ok=True)
+        if action == TAKE_OVER:
+            disks.release_lock(self._place / "checkpoints" / ".lock")
         assert action in (SECOND, TAKE_OVER)
         self._begin(OTHER)
         return lambda: cluster.send(victim, signal.SIGCONT)
