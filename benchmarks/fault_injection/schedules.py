@@ -156,8 +156,9 @@ def _moment(chance: random.Random, design: str) -> Moment:
 
 def _with_cause(chance: random.Random, events: Sequence[Event]) -> list[Event]:
     """Return the events, with a killed server before those that wait for a recovery."""
-    is_killed = any(event.action == KILL and event.victim.startswith("ps") for event in events)
-    if is_killed or not any(event.moment.stage in _OF_A_RESTART for event in events):
+    waits = [event.moment.stage in _OF_A_RESTART for event in events]
+    kills = [event.action == KILL and event.victim.startswith("ps") for event in events]
+    if not any(waits) or any(kill and not wait for kill, wait in zip(kills, waits, strict=True)):
         return list(events)
     cause = Event(KILL, "ps0", Moment("call", round(chance.uniform(0.1, 0.9), 3), 0.0), _LEAST_LENGTH)
     return [cause, *events][:_MOST_EVENTS]

@@ -73,7 +73,8 @@ def test_what_waits_for_a_recovery_comes_after_a_killed_server() -> None:
     for number in range(200):
         events = draw("7", number, list(DESIGNS), ()).events
         if any(event.moment.stage in ("recovery", "restore") for event in events):
-            assert any(event.action == KILL and event.victim.startswith("ps") for event in events)
+            kills = [event for event in events if event.action == KILL and event.victim.startswith("ps")]
+            assert any(event.moment.stage not in ("recovery", "restore") for event in kills)
 
 
 def test_a_schedule_is_shortened_to_the_events_that_make_it_fail() -> None:
@@ -212,7 +213,7 @@ def test_a_file_that_is_no_schedule_is_refused(tmp_path: Path) -> None:
 
 
 def test_two_schedules_keep_all_promises(tmp_path: Path) -> None:
-    check_schedules(tmp_path, "suite", 2, "downpour")
+    check_schedules(tmp_path, "1407", 2, "downpour")  # each process is killed, a server is stopped, on one cluster
 
 
 @pytest.mark.slow
