@@ -34,7 +34,7 @@ def problems(
         The progress that coordinators have written.
     found : mapping
         "results" of the coordinators, "undisturbed" results, what the "probe" says, the "corpus_words", what tasks kept
-        "before" and "after", names of what is "left" beside checkpoints.
+        "before" and "after", the number of "tasks", names of what is "left" beside checkpoints.
     """
     return [
         *played.violations,
@@ -144,6 +144,8 @@ def _of_leftovers(found: Mapping[str, Any], connections: int) -> list[str]:
         return wrong
     if "error" in probe:
         return [*wrong, f"the checkpoint does not resume: {probe['error']}"]
+    if probe["described"] < found["tasks"]:
+        wrong.append(f"{probe['described']} of {found['tasks']} tasks answer")
     wrong += [f"{task} has tables of {len(leases)} trainings" for task, leases in probe["tables"].items()]
     files = [
         name for name in probe["checkpoint_files"] if not re.fullmatch(r"checkpoint-\d{6}|\.lock|notes\.json", name)

@@ -34,7 +34,6 @@ _BOUND = 8.0  # times the undisturbed training, and for each event:
 _SECONDS_OF_AN_EVENT = 25.0  # besides its length: a limit of the package, and a start
 _LEAST_BOUND = 60.0
 _READY_SECONDS = 120.0  # that tasks and machines may take until they are as before
-_LAST_LINES = 12
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ class ScheduleRunner:
             probe = {} if played.is_hung or base is None else self._probe(cluster, file, place.parent)
             found = {
                 "results": results, "undisturbed": base.result if base else (results or [{}])[0], "probe": probe,
-                "corpus_words": self._words, "before": before, "left": left,
+                "corpus_words": self._words, "before": before, "left": left, "tasks": len(cluster.tasks),
                 "after": {} if played.is_hung else cluster.kept(),
             }  # fmt: skip
             violations = _hung(played) if played.is_hung else problems(schedule, played, lines, found)
@@ -199,8 +198,8 @@ class ScheduleRunner:
         if has_ended and result.exists():
             found: dict[str, Any] = json.loads(result.read_text())
             return found
-        last = cluster.log(COORDINATOR).read_text(errors="replace").strip().splitlines()[-_LAST_LINES:]
-        return {"error": ("" if has_ended else "it hangs; ") + " / ".join(last)}
+        last = cluster.log(COORDINATOR).read_text(errors="replace").strip().splitlines()[-1]
+        return {"error": ("" if has_ended else "it hangs; ") + last}
 
     def _keep_logs(self, schedule: Schedule) -> None:
         """Copy what the processes of a schedule have printed."""

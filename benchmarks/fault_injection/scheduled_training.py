@@ -99,6 +99,7 @@ def _probe(request: dict[str, Any]) -> dict[str, Any]:
         "has_resumed": bool(found),
         "finite": is_finite(vectors),
         "epoch_words": [position.counts.raw_words for position in state_in(folder.newest()).epochs],
+        "described": len(described),
         "tables": {task: sorted(found["runs"]) for task, found in described.items() if found["runs"]},
         "checkpoint_files": sorted(os.listdir(folder.path)),
     }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import fcntl
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fault_injection.disks import empty, fill, release_lock, small_disk, why_not
 from fault_injection.invariants import problems, problems_of_error
 from fault_injection.play import Played, Trouble
 from fault_injection.progress_file import ProgressFile
@@ -23,6 +25,7 @@ NOTHING_LEFT = {
     "has_resumed": True,
     "finite": True,
     "epoch_words": [WORDS] * 4,
+    "described": 3,
     "tables": {},
     "checkpoint_files": ["checkpoint-000007", ".lock", "notes.json"],
 }
@@ -40,10 +43,23 @@ def a_result(**others: Any) -> dict[str, Any]:
     return usual | others
 
 
-def found_problems(schedule: Schedule, lines: list[dict[str, Any]] | None = None, **others: Any) -> list[str]:
+USUAL = {
+    "results": [a_result()],
+    "undisturbed": a_result(),
+    "probe": NOTHING_LEFT,
+    "corpus_words": WORDS,
+    "tasks": 3,
+    "before": {},
+    "after": {},
+    "left": [],
+}
+
+
+def found_problems(
+    schedule: Schedule, lines: list[dict[str, Any]] | None = None, played: Played | None = None, **others: Any
+) -> list[str]:
     """Return the problems of a schedule that has left nothing, apart from `others`."""
-    usual = {"results": [a_result()], "undisturbed": a_result(), "probe": NOTHING_LEFT, "corpus_words": WORDS}
-    return problems(schedule, Played([]), lines or [], {**usual, "before": {}, "after": {}, "left": [], **others})
+    return problems(schedule, played or Played([]), lines or [], {**USUAL, **others})
 
 
 def an_error(message: str, kind: str = "ClusterError") -> dict[str, Any]:
@@ -92,6 +108,30 @@ def test_a_line_that_is_cut_off_is_read_once_it_is_whole_and_left_out_if_it_neve
     assert [(line["stage"], line["share"]) for line in progress.new_lines()] == [("call", 0.25), ("words", 0.25)]
 
 
+def test_a_lock_that_the_storage_gives_up_can_be_taken_and_its_file_has_the_same_content(tmp_path: Path) -> None:
+    path = tmp_path / ".lock"
+    path.write_text("owner 1")
+    with path.open("r+") as held:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with path.open("r+") as refused, pytest.raises(BlockingIOError):
+            fcntl.flock(refused, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        release_lock(path)
+        with path.open("r+") as taken:
+            fcntl.flock(taken, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            assert taken.read() == "owner 1"
+
+
+def test_a_full_disk_takes_nothing_until_it_is_emptied(tmp_path: Path) -> None:
+    if (reason := why_not(tmp_path)) is not None:
+        pytest.skip(reason)
+    with small_disk(tmp_path / "disk") as disk:
+        fill(disk)
+        with pytest.raises(OSError, match="No space left"):
+            (disk / "more").write_bytes(bytes(2**17))
+        empty(disk)
+        (disk / "more").write_bytes(bytes(2**17))
+
+
 def test_the_score_is_none_of_random_vectors_and_all_of_planted_ones(tmp_path: Path) -> None:
     import numpy as np
 
@@ -121,6 +161,7 @@ def test_a_schedule_that_leaves_nothing_has_no_problem() -> None:
         ({"probe": {**NOTHING_LEFT, "tables": {"ps 0": ["lease"]}}}, "ps 0 has tables of 1 trainings"),
         ({"probe": {**NOTHING_LEFT, "checkpoint_files": [".tfw2v-checkpoint-1"]}}, "has .tfw2v-checkpoint-1"),
         ({"probe": {"error": "is damaged"}}, "does not resume: is damaged"),
+        ({"probe": {**NOTHING_LEFT, "described": 2}}, "2 of 3 tasks answer"),
         ({"left": ["process 7"]}, "process 7 is left"),
         (
             {
@@ -140,8 +181,7 @@ def test_a_training_may_have_no_checkpoint_if_its_disk_was_full() -> None:
     none = {**NOTHING_LEFT, "has_resumed": False, "epoch_words": [WORDS]}
     assert found_problems(a_schedule(KILL), probe=none) == ["there is no checkpoint"]
     played = Played([], troubles=[Trouble("", FULL, 1.0)])
-    found = {"results": [a_result()], "undisturbed": a_result(), "probe": none, "corpus_words": WORDS}
-    assert problems(a_schedule(FULL), played, [], {**found, "before": {}, "after": {}, "left": []}) == []
+    assert found_problems(a_schedule(FULL), played=played, probe=none) == []
 
 
 def test_words_that_are_counted_twice_are_named_even_if_they_are_trained_again_later() -> None:
