@@ -43,7 +43,7 @@ def problems(
         *_of_words(schedule, lines, found),
         *_of_checkpoint(found["probe"], played.troubles),
         *_of_owners(lines),
-        *_of_leftovers(found, _connections(lines)),
+        *_of_leftovers(found, _connections(lines, played)),
     ]
 
 
@@ -133,9 +133,11 @@ def _of_owners(lines: Sequence[Mapping[str, Any]]) -> list[str]:
     return wrong
 
 
-def _connections(lines: Iterable[Mapping[str, Any]]) -> int:
-    """Return how often coordinators have connected to the tasks, the probe included."""
-    return 1 + sum(line["stage"] in ("connect", "recovery") for line in lines)
+def _connections(lines: Iterable[Mapping[str, Any]], played: Played) -> int:
+    """Return how often coordinators may have connected to the tasks, the probe included."""
+    # A training also connects tasks again that were lost or hung, and workers that join.
+    happened = sum(moment is not None for moment in played.happened)
+    return 1 + happened + sum(line["stage"] in ("connect", "recovery") for line in lines)
 
 
 def _of_leftovers(found: Mapping[str, Any], connections: int) -> list[str]:
