@@ -8,10 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from machines.processes import COORDINATOR
 from measuring.checkout import ROOT
 
 from fault_injection.play import Played, Trouble
-from fault_injection.schedules import FULL, SECOND, TAKE_OVER, Schedule
+from fault_injection.scheduled_cluster import COORDINATORS
+from fault_injection.schedules import FULL, LINKS, SECOND, TAKE_OVER, Schedule
 
 LEAST_SCORE = 0.9  # of that of the undisturbed training
 MOST_LOSS = 1.1
@@ -73,11 +75,11 @@ def _is_on_page(message: str) -> bool:
     )
 
 
-def _is_allowed(message: str, schedule: Schedule, recent: Iterable[Trouble]) -> bool:
+def _is_allowed(message: str, schedule: Schedule, recent: Sequence[Trouble]) -> bool:
     """Return whether the pages have training end with this message after these disturbances."""
-    disturbed = {one.machine for one in recent if one.action != FULL}
-    if "coordinator" in disturbed:  # its link, or it did not run
+    if any(one.machine == COORDINATOR and one.action in LINKS for one in recent):
         return True
+    disturbed = {one.machine for one in recent if one.action != FULL} - set(COORDINATORS)
     named = {f"{job}{task}" for job, task in re.findall(r"(ps|worker) (\d+) at", message)}
     if "no worker has finished a block" in message:
         return disturbed >= {f"worker{task}" for task in range(schedule.workers)} or bool(named & disturbed)

@@ -14,7 +14,7 @@ from fault_injection.invariants import problems, problems_of_error
 from fault_injection.play import Played, Trouble
 from fault_injection.progress_file import ProgressFile
 from fault_injection.schedule_table import by_design, by_event, violations
-from fault_injection.schedules import DESIGNS, FULL, KILL, LINKS, STOP, TAKE_OVER, Event, Moment, Schedule, draw
+from fault_injection.schedules import CUT, DESIGNS, FULL, KILL, LINKS, STOP, TAKE_OVER, Event, Moment, Schedule, draw
 from fault_schedules import shortened
 from measuring.planted import planted_score, write_planted_corpus
 from support.benchmark_commands import run_command
@@ -216,6 +216,12 @@ def test_an_error_of_all_workers_is_allowed_if_all_were_disturbed() -> None:
     both = [Trouble("worker0", STOP, 50.0, 90.0), Trouble("worker1", STOP, 50.0, 90.0)]
     assert problems_of_error(stuck, a_schedule(STOP), both) == []
     assert len(problems_of_error(stuck, a_schedule(STOP), both[:1])) == 1
+
+
+def test_a_coordinator_that_did_not_run_must_not_blame_workers_but_one_without_a_link_may() -> None:
+    stuck = an_error("no worker has finished a block for 10 s (cluster_timeout is 5); all tasks answer")
+    assert len(problems_of_error(stuck, a_schedule(STOP), [Trouble("coordinator", STOP, 50.0, 90.0)])) == 1
+    assert problems_of_error(stuck, a_schedule(CUT), [Trouble("coordinator", CUT, 50.0, 90.0)]) == []
 
 
 def test_an_error_of_another_training_in_the_folder_is_allowed_where_there_is_one() -> None:

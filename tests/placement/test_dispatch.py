@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import Future
 from contextlib import ExitStack
 from types import SimpleNamespace
 
@@ -11,6 +12,7 @@ from support.placements import shared_cluster
 
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.placement.calls import dispatch
 from gensim_tfw2v.placement.calls.dispatch import Dispatcher
 
 
@@ -62,3 +64,27 @@ def test_a_server_that_does_not_answer_is_lost_while_a_call_of_many_blocks_runs(
     dispatcher._work.last_report = dispatcher._last_check = time.monotonic() - 130
     with pytest.raises(ClusterError, match=r"server was lost.*for 120 s .*no answer comes from ps 0"):
         dispatcher._raise_if_stuck()
+
+
+@pytest.mark.parametrize(("waits", "is_stuck"), [([130.0, 0.2], False), ([0.4] * 400, True)], ids=["stopped", "runs"])
+def test_time_in_which_this_process_was_stopped_does_not_count_against_workers(
+    waits: list[float], is_stuck: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dispatcher = Dispatcher(connect(shared_cluster()), overlap=False, timeout=60.0)
+    now, job = [time.monotonic()], SimpleNamespace(result=Future[None]())
+    dispatcher._work.last_report = dispatcher._last_check = dispatcher._last_look = now[0]
+
+    def wait(*_: object, **__: object) -> SimpleNamespace:
+        now[0] += waits.pop()
+        if not waits:
+            job.result.set_result(None)
+        return SimpleNamespace(done=set())
+
+    waits.reverse()
+    monkeypatch.setattr(dispatch, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(dispatch, "wait", wait)
+    if is_stuck:
+        with pytest.raises(ClusterError, match=r"for 120 s \(cluster_timeout is 60\); all tasks answer"):
+            dispatcher.wait([job])
+    else:
+        dispatcher.wait([job])

@@ -87,8 +87,11 @@ class Dispatcher:
         """Return once at most `left` of these jobs are not done."""
         with self._counted_as_waiting():
             while len(running := [job.result for job in jobs if not job.result.done()]) > left:
-                if wait(running, timeout=self._seconds_to_wait(), return_when=FIRST_COMPLETED).done:
+                seconds = self._seconds_to_wait()
+                woken_at = time.monotonic() + seconds
+                if wait(running, timeout=seconds, return_when=FIRST_COMPLETED).done:
                     continue
+                self._begin_time_anew_if_late(time.monotonic() - woken_at)
                 self._raise_failure()
                 self._look_after_workers()
                 self._raise_if_stuck()
@@ -111,6 +114,14 @@ class Dispatcher:
         failure = self.servers.failure or self._failure
         if failure is not None:
             raise failure
+
+    def _begin_time_anew_if_late(self, seconds: float) -> None:
+        """Let workers report for all of their time from now on if this process did not run for long meanwhile.
+
+        A process that is stopped, like its machine that sleeps, receives no reports.
+        """
+        if seconds > self._work.timeout / 2:
+            self._work.last_report = time.monotonic()
 
     def _look_after_workers(self) -> None:
         """Check all workers, unless another thread does so or did so a moment ago."""
