@@ -63,7 +63,9 @@ def choose_batch_shape(
     has_room = run_tokens is None and (batch_tokens is None or batch_tokens >= tuning.LONG_VECTOR_RUN_IN_TILES[0])
     long_in_tiles = tiled and bfloat16_products and vector_size >= tuning.LONG_VECTOR and has_room
     small_vocabulary = len(kept_counts) < tuning.SMALL_VOCABULARY
-    usual_tokens, usual_negatives = _usual_run(skip_gram, tree, small_vocabulary, flat, long_in_tiles)
+    wide = in_runs and window >= tuning.LEAST_WINDOW_FOR_RUNNING_SUMS
+    few_negatives = not tree and (flat or (wide and _occur_often(kept_counts)))
+    usual_tokens, usual_negatives = _usual_run(skip_gram, tree, small_vocabulary, few_negatives, long_in_tiles)
     if run_tokens is None:
         small_text = small_vocabulary and in_runs and not flat
         usual_in_tree = _usual_tree_run_tokens(skip_gram, small_text)
@@ -97,11 +99,11 @@ def choose_batch_shape(
 
 
 def _usual_run(
-    skip_gram: bool, tree: bool, small_vocabulary: bool, flat: bool, long_in_tiles: bool
+    skip_gram: bool, tree: bool, small_vocabulary: bool, few_negatives: bool, long_in_tiles: bool
 ) -> tuple[int, float]:
     """Return the tokens of a run, and its negatives for each of them."""
     if small_vocabulary:
-        small_cbow_run = tuning.SMALL_FLAT_CBOW_RUN if flat and not tree else tuning.SMALL_CBOW_RUN
+        small_cbow_run = tuning.SMALL_CBOW_RUN_OF_FEW_NEGATIVES if few_negatives else tuning.SMALL_CBOW_RUN
         return tuning.SMALL_SKIP_GRAM_RUN if skip_gram else small_cbow_run
     if not skip_gram:
         return tuning.CBOW_RUN
@@ -193,7 +195,11 @@ def is_flat(counts: Float64Array) -> bool:
     """
     words = len(counts)
     is_even = words <= tuning.MOST_WORDS_PER_EFFECTIVE_WORD * _effective_words(counts)
-    return is_even and float(counts.sum()) >= tuning.LEAST_FLAT_COUNT * words
+    return is_even and _occur_often(counts)
+
+
+def _occur_often(counts: Float64Array) -> bool:
+    return float(counts.sum()) >= tuning.LEAST_FREQUENT_COUNT * len(counts)
 
 
 def _effective_words(counts: Float64Array) -> float:
