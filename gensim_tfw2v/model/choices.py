@@ -7,7 +7,15 @@ from gensim.models import Word2Vec
 
 from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float64Array
-from gensim_tfw2v.blocks.batch_shape import choose_batch_shape, choose_windows, has_frequent_hits, is_flat
+from gensim_tfw2v.blocks.batch_shape import (
+    OwnShape,
+    Stepping,
+    Trained,
+    choose_batch_shape,
+    choose_windows,
+    has_frequent_hits,
+    is_flat,
+)
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler, keep_probabilities, kept_counts, word_counts
@@ -94,24 +102,23 @@ def block_maker(model: Word2Vec, choices: TrainingChoices) -> BlockMaker:
 def _batch_shape(
     model: Word2Vec, kept: Float64Array, choice: PlacementChoice, flat: bool, fast_bfloat16: bool, tiled: bool
 ) -> BatchShape:
-    return choose_batch_shape(
-        kept,
-        model.vector_size,
-        model.window,
-        model.negative,
-        trains_skip_gram(model),
-        bool(model.hs),
-        model.batch_tokens,
-        model.run_tokens or (tuning.DOCUMENT_RUN_TOKENS if has_documents(model) else None),
-        model.shared_negatives,
+    trained = Trained(
+        kept, model.vector_size, model.window, model.negative, trains_skip_gram(model), bool(model.hs), flat
+    )
+    stepping = Stepping(
+        in_runs=_moves_by_run(choice),
+        cores=choice.cores,
         bfloat16_products=fast_bfloat16 if model.compute_dtype is None else model.compute_dtype == "bfloat16",
         tiled=tiled,
-        cores=choice.cores,
-        flat=flat,
         starts_slowly=choice.draws is Draws.DEVICE or _is_on_gpu(choice),
         exchanged=choice.exchanged_batches,
-        in_runs=_moves_by_run(choice),
     )
+    own = OwnShape(
+        batch_tokens=model.batch_tokens,
+        run_tokens=model.run_tokens or (tuning.DOCUMENT_RUN_TOKENS if has_documents(model) else None),
+        shared_negatives=model.shared_negatives,
+    )
+    return choose_batch_shape(trained, stepping, own)
 
 
 def _is_on_gpu(choice: PlacementChoice) -> bool:
