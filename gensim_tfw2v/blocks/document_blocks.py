@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gensim_tfw2v.arrays import Float32Array, Float64Array, Int32Array, aligned_empty
+from gensim_tfw2v.arrays import Float32Array, Int32Array, aligned_empty
 from gensim_tfw2v.blocks.bags import Bags
 from gensim_tfw2v.blocks.batches import Block, BlockMaker, Windows, draw_windows, pad_to, paths_of, weights_of
 from gensim_tfw2v.corpus.documents import TagLists
@@ -30,6 +31,12 @@ class DocumentBlockMaker(BlockMaker):
     tags: TagLists
     first_row: int
     """The input row of the first tag."""
+    runs_apart: bool
+    """Whether runs that follow each other are in different batches, where a batch moves the rows of a document once."""
+
+    def make(self, sentences: Sentences, random: RandomNumbers) -> Block | None:
+        block = super().make(sentences, random)
+        return block if block is None or block.documents is None or not self.runs_apart else _with_runs_apart(block)
 
     def _block(self, kept: Sentences, random: RandomNumbers) -> Block | None:
         block = super()._block(kept, random)
@@ -38,13 +45,8 @@ class DocumentBlockMaker(BlockMaker):
         numbers, of_sentences = np.unique(kept.documents, return_inverse=True)
         indices, offsets = self.tags.indices(numbers)
         documents = _of_tokens(np.repeat(of_sentences, kept.lengths), block.left.shape)
-        is_trained = (block.left + block.right > 0) | (np.append(np.diff(offsets), 0)[documents] > 0)
-        return replace(
-            block,
-            bags=Bags.joined(indices + self.first_row, offsets),
-            documents=documents,
-            pairs=_sums(is_trained, block.weights),
-        )
+        bags = Bags.joined(indices + self.first_row, offsets)
+        return _counted(replace(block, bags=bags, documents=documents))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +67,7 @@ class BagOfWordsBlockMaker(DocumentBlockMaker):
         documents = _of_tokens(pairs.rows, grid)
         none = np.zeros(grid, np.int32)
         targets = pairs.targets.astype(np.int32)
-        return Block(
+        block = Block(
             left=none,
             right=none,
             input_ids=np.zeros((*grid[:2], grid[2] + 2), np.int32),  # which nothing reads without contexts
@@ -74,11 +76,12 @@ class BagOfWordsBlockMaker(DocumentBlockMaker):
             tree=None if self.tree is None else paths_of(targets, self.tree, grid, window=1),
             window=1,
             tokens=kept.ids.size,
-            pairs=_sums(documents != _NO_DOCUMENT, weights),
+            pairs=np.zeros(grid[0]),
             weights=weights,
             bags=self._single_rows,
             documents=documents,
         )
+        return _counted(block)
 
     @functools.cached_property
     def _single_rows(self) -> Bags:
@@ -142,7 +145,27 @@ def _of_tokens(numbers: npt.NDArray[np.integer], grid: tuple[int, ...]) -> Int32
     return documents
 
 
-def _sums(is_trained: npt.NDArray[np.bool_], weights: Float32Array | None) -> Float64Array:
-    """Return how many tokens of each batch are trained; those of weight w count as w."""
-    of_tokens = is_trained if weights is None else is_trained * weights
-    return np.asarray(of_tokens.sum(axis=(1, 2), dtype=np.float64))
+def _counted(block: Block) -> Block:
+    """Return the block with how many tokens of each batch are trained; those of weight w count as w."""
+    assert block.bags is not None and block.documents is not None
+    offsets, numbers = block.bags.offsets, block.documents
+    has_rows = (numbers != _NO_DOCUMENT) & (offsets[numbers + 1] > offsets[numbers])
+    is_trained = (block.left + block.right > 0) | has_rows
+    of_tokens = is_trained if block.weights is None else is_trained * block.weights
+    return replace(block, pairs=np.asarray(of_tokens.sum(axis=(1, 2), dtype=np.float64)))
+
+
+def _with_runs_apart(block: Block) -> Block:
+    """Return the block with its runs dealt out to its batches, one after the other."""
+
+    def dealt(values: Any) -> Any:
+        if values is None:
+            return None
+        found = aligned_empty(values.shape, values.dtype)
+        batches, runs = values.shape[:2]
+        found[:] = values.reshape(runs, batches, -1).swapaxes(0, 1)
+        return found
+
+    names = ("left", "right", "input_ids", "target_ids", "weights", "documents")  # negatives belong to no run
+    tree = None if block.tree is None else replace(block.tree, words=dealt(block.tree.words))
+    return _counted(replace(block, tree=tree, **{name: dealt(getattr(block, name)) for name in names}))

@@ -50,10 +50,13 @@ def tag_lists_of(model: Word2Vec) -> TagLists | None:
 
 
 def with_documents(
-    maker: BlockMaker, model: Word2Vec, tags: TagLists, first_row: int, freeze: str | None
+    maker: BlockMaker, model: Word2Vec, tags: TagLists, first_row: int, freeze: str | None, by_run: bool
 ) -> DocumentBlockMaker:
-    """Return a maker of blocks that train documents, whose tags have the input rows from `first_row` on."""
-    fields = vars(maker) | {"tags": tags, "first_row": first_row}
+    """Return a maker of blocks that train documents, whose tags have the input rows from `first_row` on.
+
+    `by_run` says whether each run moves its rows at once.
+    """
+    fields = vars(maker) | {"tags": tags, "first_row": first_row, "runs_apart": not by_run}
     if model.dm:
         return DocumentBlockMaker(**fields)
     return BagOfWordsBlockMaker(**fields, pairs_words=bool(model.dbow_words) and freeze in (None, "outputs"))

@@ -15,7 +15,7 @@ from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.corpus.shards import is_encoded
 from gensim_tfw2v.corpus.sources import Source
 from gensim_tfw2v.model.arguments import FIXED_IN_TRAINING
-from gensim_tfw2v.model.choices import block_maker, choices_for
+from gensim_tfw2v.model.choices import block_maker, choices_for, moves_by_run
 from gensim_tfw2v.model.corpus_reading import Corpus
 from gensim_tfw2v.model.documents import has_documents, tag_lists_of, trains_skip_gram, with_documents
 from gensim_tfw2v.model.input_parts import input_parts
@@ -143,7 +143,8 @@ def plan_for(model: Word2Vec, arguments: TrainArguments, beginning: Beginning) -
     held_out = hold_out_for(arguments.validation, choices.entropy)
     maker, tags = block_maker(model, choices), tag_lists_of(model)
     if tags is not None:
-        maker = with_documents(maker, model, tags, input_parts(model)[0].size, arguments.freeze)
+        first_row = input_parts(model)[0].size
+        maker = with_documents(maker, model, tags, first_row, arguments.freeze, by_run=moves_by_run(choice))
     source = model._reader.source(
         model,
         corpus,

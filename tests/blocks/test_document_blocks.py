@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -11,7 +13,7 @@ from gensim.models.word2vec import Word2Vec
 from support.reference import ReferenceBatch, ReferenceModel
 from support.reference_blocks import as_reference_batches, gensim_paths, small_vocabulary
 
-from gensim_tfw2v.blocks.batches import BatchShape, Windows
+from gensim_tfw2v.blocks.batches import BatchShape, Block, Windows
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
 from gensim_tfw2v.blocks.document_blocks import BagOfWordsBlockMaker, DocumentBlockMaker
 from gensim_tfw2v.blocks.huffman import HuffmanTree
@@ -20,6 +22,7 @@ from gensim_tfw2v.corpus.documents import TagLists
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.local.placement import LocalPlacement
+from gensim_tfw2v.steps.kernel import kernel
 from gensim_tfw2v.steps.settings import ALL_WORDS, StepSettings
 
 WORDS, TAGS, SIZE, WINDOW, NEGATIVES = 12, 5, 8, 2, 6
@@ -67,7 +70,7 @@ class Example(NamedTuple):
     task: ChunkTask
 
 
-def example_of(case: Case) -> Example:
+def example_of(case: Case, runs_apart: bool = False) -> Example:
     rng = np.random.default_rng(4)
     vocabulary = small_vocabulary(WORDS, rng)
     tags = TagLists(int, TAGS)
@@ -81,6 +84,7 @@ def example_of(case: Case) -> Example:
         "tree": HuffmanTree.of(vocabulary.wv) if case.tree else None,
         "tags": tags,
         "first_row": WORDS,
+        "runs_apart": runs_apart,
     }
     maker = DocumentBlockMaker(**fields) if case.dm else BagOfWordsBlockMaker(**fields, pairs_words=case.words)
     ids = rng.integers(0, WORDS, sum(LENGTHS)).astype(np.int32)
@@ -117,19 +121,55 @@ def reference_batches(case: Case, example: Example) -> tuple[list[ReferenceBatch
     else:
         pairs = pairs_of(case, example.sentences, weights)
         sentences, rows, counts = [[pair[0] for pair in pairs]], [pair[1] for pair in pairs], [p[2] for p in pairs]
-    batches = as_reference_batches(prepared.block, sentences, example.maker, case.negative)
+    in_order = prepared.block
+    if example.maker.runs_apart:
+        made = prepare(replace(example.maker, runs_apart=False), example.task)
+        assert made is not None
+        in_order = made.block
+    batches = as_reference_batches(in_order, sentences, example.maker, case.negative)
     place = 0
     for batch in batches:
         end = place + len(batch.words)
         batch.documents, batch.weights = rows[place:end], counts[place:end]
         place = end
     assert place == len(rows)
+    if example.maker.runs_apart:
+        batches = dealt_out(batches, prepared.block)
     return batches, [word for sentence in sentences for word in sentence]
 
 
+def dealt_out(batches: list[ReferenceBatch], block: Block) -> list[ReferenceBatch]:
+    """Return batches of which each has a run of every so many, and the negatives that the block has for it."""
+    tokens = [
+        (word, windows, document, weight)
+        for batch in batches
+        for word, windows, document, weight in zip(
+            batch.words, batch.windows, batch.documents or [], batch.weights or [], strict=True
+        )
+    ]
+    count, runs, of_run = block.left.shape
+    found = []
+    for batch in range(count):
+        chosen = [(run, each) for run in range(runs) for each in tokens[(run * count + batch) * of_run :][:of_run]]
+        drawn = block.candidate_ids
+        negatives = [[] if drawn is None else drawn[batch, run].tolist() for run, _ in chosen]
+        words, windows, documents, weights = map(list, zip(*(each for _, each in chosen), strict=True))
+        found.append(ReferenceBatch(words, windows, negatives, of_run, weights, documents))
+    return found
+
+
+@pytest.fixture(params=["compiled", "plain"])
+def by_run(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[bool]:
+    """Train with one step or the other; return whether it moves rows run by run."""
+    monkeypatch.setenv("TFW2V_STEP", request.param)
+    kernel.cache_clear()
+    yield request.param == "compiled"
+    kernel.cache_clear()
+
+
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_a_block_of_documents_trains_as_plain_loops_do(case: Case) -> None:
-    example = example_of(case)
+def test_a_block_of_documents_trains_as_plain_loops_do(case: Case, by_run: bool) -> None:
+    example = example_of(case, runs_apart=not by_run)
     rng = np.random.default_rng(1)
     tables = ModelTables(
         inputs=rng.normal(0, 0.5, (WORDS + TAGS, SIZE)).astype(np.float32),
@@ -159,7 +199,7 @@ def test_a_block_of_documents_trains_as_plain_loops_do(case: Case) -> None:
         paths=gensim_paths(example.vocabulary) if case.tree else None,
         cbow_mean=case.mean,
         max_step=1e9,
-        in_runs=True,
+        in_runs=by_run,
         freeze=case.freeze,
     )
     batches, words = reference_batches(case, example)
