@@ -17,7 +17,6 @@ from support.documents import EACH_MODE, MODES, SMALL, TOPICS, arrays_of, found_
 
 import gensim_tfw2v
 from gensim_tfw2v import TFDoc2Vec
-from gensim_tfw2v.steps.kernel import kernel
 
 
 @EACH_MODE
@@ -254,16 +253,6 @@ def test_an_encoded_corpus_has_no_documents(tmp_path: Path) -> None:
     gensim_tfw2v.encode_corpus(text, tmp_path / "encoded")
     with pytest.raises(ValueError, match=r"encoded' is an encoded corpus or a table; documents come from a text"):
         TFDoc2Vec(corpus_file=str(tmp_path / "encoded"), **SMALL)
-
-
-def test_the_plain_step_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TFW2V_STEP", "plain")
-    kernel.cache_clear()
-    try:
-        with pytest.raises(RuntimeError, match="documents are trained by the package's compiled operations on the CPU"):
-            TFDoc2Vec(TOPICS, **SMALL)
-    finally:
-        kernel.cache_clear()
 
 
 def test_blocks_are_made_here_even_if_a_device_draws_others(monkeypatch: pytest.MonkeyPatch) -> None:
