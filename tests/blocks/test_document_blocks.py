@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -79,7 +80,7 @@ def example_of(case: Case) -> Example:
         "keep": None,
         "negatives": NegativeSampler(vocabulary.cum_table) if case.negative else None,
         "tree": HuffmanTree.of(vocabulary.wv) if case.tree else None,
-        "tags": tags,
+        "tag_count": TAGS,
         "first_row": WORDS,
     }
     maker = DocumentBlockMaker(**fields) if case.dm else BagOfWordsBlockMaker(**fields, pairs_words=case.words)
@@ -87,7 +88,7 @@ def example_of(case: Case) -> Example:
     ends = np.cumsum([0, *LENGTHS])
     numbers = np.array([tags.number(each) for each in TAG_LISTS], np.int32)
     weights = rng.uniform(0.5, 2, len(LENGTHS)).astype(np.float32) if case.weighted else None
-    content = Sentences(ids, np.array(LENGTHS, np.int32), weights, numbers)
+    content = tags.with_tags(Sentences(ids, np.array(LENGTHS, np.int32), weights, numbers))
     task = ChunkTask(content, entropy=(7,), first_rate=RATE, last_rate=RATE / 2, exact_loss=True)
     return Example(vocabulary, maker, [ids[first:end].tolist() for first, end in pairwise(ends)], task)
 
@@ -187,7 +188,7 @@ def test_a_block_of_documents_trains_as_plain_loops_do(case: Case) -> None:
 def test_a_chunk_without_tags_trains_no_distributed_bag() -> None:
     example = example_of(Case(dm=False))
     assert isinstance(example.task.content, Sentences)
-    content = Sentences(
-        example.task.content.ids, example.task.content.lengths, None, np.full(len(LENGTHS), -1, np.int32)
+    content = TagLists(int, TAGS).with_tags(
+        replace(example.task.content, documents=np.full(len(LENGTHS), -1, np.int32))
     )
     assert prepare(example.maker, ChunkTask(content, (7,), RATE, RATE, exact_loss=True)) is None
