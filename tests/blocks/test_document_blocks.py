@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -20,7 +21,9 @@ from gensim_tfw2v.blocks.sampling import NegativeSampler
 from gensim_tfw2v.corpus.documents import TagLists
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.contract import ModelTables
+from gensim_tfw2v.placement.local.calls import Calls
 from gensim_tfw2v.placement.local.placement import LocalPlacement
+from gensim_tfw2v.placement.synchronous.local_rounds import LocalRounds
 from gensim_tfw2v.steps.settings import ALL_WORDS, StepSettings
 
 WORDS, TAGS, SIZE, WINDOW, NEGATIVES = 12, 5, 8, 2, 6
@@ -128,8 +131,14 @@ def reference_batches(case: Case, example: Example) -> tuple[list[ReferenceBatch
     return batches, [word for sentence in sentences for word in sentence]
 
 
+def on_copies_of_rows(settings: StepSettings, maker: DocumentBlockMaker) -> LocalPlacement:
+    """Return a placement that trains a block on copies of its rows, as workers of a cluster do."""
+    return LocalRounds(settings, maker, Calls(1, cores=1), parts=1)
+
+
+@pytest.mark.parametrize("place", [LocalPlacement, on_copies_of_rows])
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_a_block_of_documents_trains_as_plain_loops_do(case: Case) -> None:
+def test_a_block_of_documents_trains_as_plain_loops_do(case: Case, place: Callable[..., LocalPlacement]) -> None:
     example = example_of(case)
     rng = np.random.default_rng(1)
     tables = ModelTables(
@@ -164,7 +173,7 @@ def test_a_block_of_documents_trains_as_plain_loops_do(case: Case) -> None:
         freeze=case.freeze,
     )
     batches, words = reference_batches(case, example)
-    placement = LocalPlacement(settings, example.maker)
+    placement = place(settings, example.maker)
     placement.load(tables)
     found = placement.train_chunk(example.task)
     rates = np.linspace(RATE, RATE / 2, len(batches), endpoint=False).astype(np.float32)
