@@ -17,8 +17,7 @@ import numpy.typing as npt
 from gensim_tfw2v.arrays import Float32Array, Int32Array, aligned_empty
 from gensim_tfw2v.blocks.bags import Bags
 from gensim_tfw2v.blocks.batches import Block, BlockMaker, Windows, draw_windows, pad_to, paths_of, weights_of
-from gensim_tfw2v.corpus.documents import TagLists
-from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.corpus.sentences import DocumentTags, Sentences
 from gensim_tfw2v.native.random_numbers import RandomNumbers
 
 _NO_DOCUMENT = -1
@@ -28,7 +27,8 @@ _NO_DOCUMENT = -1
 class DocumentBlockMaker(BlockMaker):
     """Makes blocks of sentences with documents, for distributed memory."""
 
-    tags: TagLists
+    tag_count: int
+    """How many tags have a vector."""
     first_row: int
     """The input row of the first tag."""
     runs_apart: bool
@@ -36,17 +36,21 @@ class DocumentBlockMaker(BlockMaker):
 
     def make(self, sentences: Sentences, random: RandomNumbers) -> Block | None:
         block = super().make(sentences, random)
-        return block if block is None or block.documents is None or not self.runs_apart else _with_runs_apart(block)
+        return _with_runs_apart(block) if block is not None and self.runs_apart else block
 
     def _block(self, kept: Sentences, random: RandomNumbers) -> Block | None:
         block = super()._block(kept, random)
-        if block is None or kept.documents is None:
-            return block
-        numbers, of_sentences = np.unique(kept.documents, return_inverse=True)
-        indices, offsets = self.tags.indices(numbers)
-        documents = _of_tokens(np.repeat(of_sentences, kept.lengths), block.left.shape)
-        bags = Bags.joined(indices + self.first_row, offsets)
-        return _counted(replace(block, bags=bags, documents=documents))
+        if block is None:
+            return None
+        numbers, tags = tags_of(kept)
+        bags = Bags(tags.indices + np.int32(self.first_row), tags.offsets)
+        documents = _of_tokens(np.repeat(numbers, kept.lengths), block.left.shape)
+        return _counted(replace(block, bags=bags, documents=documents, unique_rows=self._unique_rows(tags)))
+
+    def _unique_rows(self, tags: DocumentTags) -> Int32Array:
+        """Return the input rows of tags that no other document has."""
+        rows: Int32Array = tags.indices[tags.are_unique] + np.int32(self.first_row)
+        return rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,24 +84,25 @@ class BagOfWordsBlockMaker(DocumentBlockMaker):
             weights=weights,
             bags=self._single_rows,
             documents=documents,
+            unique_rows=self._unique_rows(tags_of(kept)[1]),
         )
         return _counted(block)
 
     @functools.cached_property
     def _single_rows(self) -> Bags:
         """A bag for each input row, which has its number."""
-        rows = np.arange(self.first_row + len(self.tags) + 1)
+        rows = np.arange(self.first_row + self.tag_count + 1)
         return Bags.joined(rows[:-1], rows)
 
     def _document_pairs(self, kept: Sentences) -> _Pairs:
         """Return the pairs of tags and words: a sentence comes once for each tag of its document."""
-        numbers = np.full(kept.lengths.size, _NO_DOCUMENT, np.int32) if kept.documents is None else kept.documents
-        indices, offsets = self.tags.indices(numbers)
-        sentences = np.repeat(np.arange(len(numbers)), np.diff(offsets))
+        numbers, tags = tags_of(kept)
+        lists = Bags(tags.indices, tags.offsets).some(numbers)
+        sentences = np.repeat(np.arange(len(lists)), lists.sizes)
         repeated = kept.at(sentences)
         of_words = np.repeat(np.arange(len(sentences)), repeated.lengths)
         weights = None if repeated.weights is None else repeated.weights[of_words]
-        return _Pairs(sentences[of_words], indices[of_words] + self.first_row, repeated.ids, weights)
+        return _Pairs(sentences[of_words], lists.members[of_words] + self.first_row, repeated.ids, weights)
 
     def _word_pairs(self, kept: Sentences, random: RandomNumbers) -> _Pairs:
         """Return the pairs of words and the words in their windows."""
@@ -109,6 +114,13 @@ class BagOfWordsBlockMaker(DocumentBlockMaker):
         sentences = np.repeat(np.arange(kept.lengths.size), kept.lengths)[centers]
         weights = None if kept.weights is None else kept.weights[sentences]
         return _Pairs(sentences, kept.ids[centers], kept.ids[centers - before[centers] + places], weights)
+
+
+def tags_of(sentences: Sentences) -> tuple[Int32Array, DocumentTags]:
+    """Return the number of each sentence's document, and the tags of these; raise ValueError if there are none."""
+    if sentences.documents is None or sentences.tags is None:
+        raise ValueError("sentences have no documents, and the model trains vectors of documents")
+    return sentences.documents, sentences.tags
 
 
 @dataclass(frozen=True)

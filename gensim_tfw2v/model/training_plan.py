@@ -24,7 +24,7 @@ from gensim_tfw2v.model.validation import hold_out_for, validation_for
 from gensim_tfw2v.placement.block_size import in_flight_limits
 from gensim_tfw2v.placement.choice import choose_placement
 from gensim_tfw2v.placement.contract import Placement
-from gensim_tfw2v.placement.designs import DESIGNS
+from gensim_tfw2v.placement.designs import DEFAULT_DESIGN, DESIGNS
 from gensim_tfw2v.placement.request import CorpusSize, PlacementChoice, TrainingOptions
 from gensim_tfw2v.placement.row_states import with_states
 from gensim_tfw2v.steps.settings import ADAGRAD, StepSettings
@@ -198,6 +198,9 @@ def placement_for(
     A resumed training has its `choices` already, including the size of its blocks. `is_encoded` says whether workers
     read the corpus themselves.
     """
+    distribution = model.distribution
+    if cluster is None and DESIGNS[distribution].choose_local is None:
+        distribution = DEFAULT_DESIGN  # for inference; training is refused
     size = CorpusSize(
         total_words=int(total_words or model.corpus_total_words or 0),
         epochs=model.epochs,
@@ -206,8 +209,8 @@ def placement_for(
         is_encoded=is_encoded,
     )
     options = TrainingOptions(
-        distribution=model.distribution,
-        of_design={name: getattr(model, name) for name in DESIGNS[model.distribution].arguments},
+        distribution=distribution,
+        of_design={name: getattr(model, name) for name in DESIGNS[distribution].arguments},
         workers=model.workers,
         skip_gram=trains_skip_gram(model),
         tree=bool(model.hs),

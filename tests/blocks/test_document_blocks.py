@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -21,8 +21,10 @@ from gensim_tfw2v.blocks.sampling import NegativeSampler
 from gensim_tfw2v.corpus.documents import TagLists
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.contract import ModelTables
+from gensim_tfw2v.placement.local.calls import Calls
 from gensim_tfw2v.placement.local.placement import LocalPlacement
-from gensim_tfw2v.steps.kernel import kernel
+from gensim_tfw2v.placement.synchronous.local_rounds import LocalRounds
+from gensim_tfw2v.steps.kernel import COMPILED, PLAIN, kernel
 from gensim_tfw2v.steps.settings import ALL_WORDS, StepSettings
 
 WORDS, TAGS, SIZE, WINDOW, NEGATIVES = 12, 5, 8, 2, 6
@@ -82,7 +84,7 @@ def example_of(case: Case, runs_apart: bool = False) -> Example:
         "keep": None,
         "negatives": NegativeSampler(vocabulary.cum_table) if case.negative else None,
         "tree": HuffmanTree.of(vocabulary.wv) if case.tree else None,
-        "tags": tags,
+        "tag_count": TAGS,
         "first_row": WORDS,
         "runs_apart": runs_apart,
     }
@@ -91,7 +93,7 @@ def example_of(case: Case, runs_apart: bool = False) -> Example:
     ends = np.cumsum([0, *LENGTHS])
     numbers = np.array([tags.number(each) for each in TAG_LISTS], np.int32)
     weights = rng.uniform(0.5, 2, len(LENGTHS)).astype(np.float32) if case.weighted else None
-    content = Sentences(ids, np.array(LENGTHS, np.int32), weights, numbers)
+    content = tags.with_tags(Sentences(ids, np.array(LENGTHS, np.int32), weights, numbers))
     task = ChunkTask(content, entropy=(7,), first_rate=RATE, last_rate=RATE / 2, exact_loss=True)
     return Example(vocabulary, maker, [ids[first:end].tolist() for first, end in pairwise(ends)], task)
 
@@ -158,18 +160,32 @@ def dealt_out(batches: list[ReferenceBatch], block: Block) -> list[ReferenceBatc
     return found
 
 
-@pytest.fixture(params=["compiled", "plain"])
-def by_run(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[bool]:
-    """Train with one step or the other; return whether it moves rows run by run."""
-    monkeypatch.setenv("TFW2V_STEP", request.param)
-    kernel.cache_clear()
-    yield request.param == "compiled"
+@pytest.fixture
+def use_step(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Return a function that has this process train with the step of this name."""
+
+    def use(name: str) -> None:
+        monkeypatch.setenv("TFW2V_STEP", name)
+        kernel.cache_clear()
+
+    yield use
     kernel.cache_clear()
 
 
+def on_copies_of_rows(settings: StepSettings, maker: DocumentBlockMaker) -> LocalPlacement:
+    """Return a placement that trains a block on copies of its rows, as workers of a cluster do."""
+    return LocalRounds(settings, maker, Calls(1, cores=1), parts=1)
+
+
+@pytest.mark.parametrize(
+    ("place", "step"), [(LocalPlacement, COMPILED), (on_copies_of_rows, COMPILED), (LocalPlacement, PLAIN)]
+)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_a_block_of_documents_trains_as_plain_loops_do(case: Case, by_run: bool) -> None:
-    example = example_of(case, runs_apart=not by_run)
+def test_a_block_of_documents_trains_as_plain_loops_do(
+    case: Case, place: Callable[..., LocalPlacement], step: str, use_step: Callable[[str], None]
+) -> None:
+    use_step(step)
+    example = example_of(case, runs_apart=step == PLAIN)
     rng = np.random.default_rng(1)
     tables = ModelTables(
         inputs=rng.normal(0, 0.5, (WORDS + TAGS, SIZE)).astype(np.float32),
@@ -199,11 +215,11 @@ def test_a_block_of_documents_trains_as_plain_loops_do(case: Case, by_run: bool)
         paths=gensim_paths(example.vocabulary) if case.tree else None,
         cbow_mean=case.mean,
         max_step=1e9,
-        in_runs=by_run,
+        in_runs=step == COMPILED,
         freeze=case.freeze,
     )
     batches, words = reference_batches(case, example)
-    placement = LocalPlacement(settings, example.maker)
+    placement = place(settings, example.maker)
     placement.load(tables)
     found = placement.train_chunk(example.task)
     rates = np.linspace(RATE, RATE / 2, len(batches), endpoint=False).astype(np.float32)
@@ -227,7 +243,7 @@ def test_a_block_of_documents_trains_as_plain_loops_do(case: Case, by_run: bool)
 def test_a_chunk_without_tags_trains_no_distributed_bag() -> None:
     example = example_of(Case(dm=False))
     assert isinstance(example.task.content, Sentences)
-    content = Sentences(
-        example.task.content.ids, example.task.content.lengths, None, np.full(len(LENGTHS), -1, np.int32)
+    content = TagLists(int, TAGS).with_tags(
+        replace(example.task.content, documents=np.full(len(LENGTHS), -1, np.int32))
     )
     assert prepare(example.maker, ChunkTask(content, (7,), RATE, RATE, exact_loss=True)) is None
