@@ -14,13 +14,13 @@ from gensim_tfw2v.corpus.documents import TagLists
 from gensim_tfw2v.corpus.shards import is_encoded
 from gensim_tfw2v.corpus.table_file import is_table
 from gensim_tfw2v.placement.designs import DESIGNS
+from gensim_tfw2v.training.early_stopping import LOSS
 
 # Arguments that documents do not go with, their values that do, and what to do instead.
 _REFUSED: dict[str, tuple[Any, str]] = {
     "dm_concat": (0, "leave it out, or use gensim.models.Doc2Vec"),
     "vectors_on_servers": (False, "leave it out; servers then have the vectors of documents while training runs"),
-    "validation": (None, "leave it out; its losses would be those of words without documents"),
-    "early_stopping": (None, "leave it out; its losses would be those of words without documents"),
+    "validation_metric": (LOSS, "leave it out; words of documents are not ranked"),
     "column": (None, "leave it out; columns have no tags"),
 }
 

@@ -140,7 +140,7 @@ def plan_for(model: Word2Vec, arguments: TrainArguments, beginning: Beginning) -
         weighted=corpus.weights is not None,
         first_pass=corpus.next_pass,
     )
-    held_out = hold_out_for(arguments.validation, choices.entropy)
+    held_out = hold_out_for(model, arguments.validation, choices.entropy)
     maker, tags = block_maker(model, choices), tag_lists_of(model)
     if tags is not None:
         first_row = input_parts(model)[0].size
@@ -158,7 +158,7 @@ def plan_for(model: Word2Vec, arguments: TrainArguments, beginning: Beginning) -
     is_read_now = arguments.validation is not None
     with shown_while("reading the validation sentences", wants_bar(model.progress) and is_read_now):
         validation = validation_for(
-            model, arguments.validation, arguments.early_stopping, source, choices.entropy, beginning
+            model, arguments.validation, arguments.early_stopping, source, choices.entropy, beginning, tags
         )
     if begun_with is None:
         choices = choices.without(*validation.held_out())

@@ -28,7 +28,7 @@ from gensim_tfw2v.steps.kernel import COMPILED, PLAIN, kernel
 from gensim_tfw2v.steps.settings import ALL_WORDS, StepSettings
 
 WORDS, TAGS, SIZE, WINDOW, NEGATIVES = 12, 5, 8, 2, 6
-TAG_LISTS: list[list[int]] = [[0], [1, 3], [], [2], [4, 0, 1], [0], [3]]
+TAG_LISTS: list[list[int]] = [[0], [1, 3], [], [2], [4, 0, 1], [0], [3, 3]]
 LENGTHS = [5, 1, 4, 7, 3, 1, 20]
 RATE = 0.05
 

@@ -11,8 +11,9 @@ from gensim.models.doc2vec import TaggedDocument
 
 from gensim_tfw2v.blocks.chunk_parts import parts_of
 from gensim_tfw2v.blocks.chunk_task import ChunkTask
+from gensim_tfw2v.corpus.chunks import Pieces
 from gensim_tfw2v.corpus.documents import DocumentSource, TagLists
-from gensim_tfw2v.corpus.hold_out import HoldOut
+from gensim_tfw2v.corpus.hold_out import HoldOut, WordHoldOut
 from gensim_tfw2v.corpus.passes import checksum_after
 from gensim_tfw2v.corpus.sentences import MAX_SENTENCE_WORDS, Sentences
 from gensim_tfw2v.corpus.sources import CacheBudget, Source
@@ -176,6 +177,45 @@ def test_a_tag_is_unique_if_the_vocabulary_has_one_document_of_it() -> None:
     own = tags.with_tags(Sentences(np.zeros(3, np.int32), np.ones(3, np.int32), documents=numbers)).tags
     assert own is not None
     assert dict(zip(own.indices.tolist(), own.are_unique.tolist(), strict=True)) == {0: True, 1: False, 2: True}
+
+
+def test_the_same_words_of_documents_are_held_out_in_every_order_and_the_others_are_trained() -> None:
+    held_out, tags = WordHoldOut(0.3, 5), TagLists(index_of, TAGS)
+    taken: list[tuple[list[int], list[int], list[bool]]] = []
+
+    def take(pieces: Pieces) -> None:
+        documents = pieces.sentences()
+        chosen = held_out.chosen_words(documents).tolist()
+        for (ids, own), end in zip(found_in([tags.with_tags(documents)]), np.cumsum(pieces.lengths), strict=True):
+            taken.append((ids, own, chosen[end - len(ids) : end]))
+
+    expected: list[Found] = []
+    for corpus in (DOCUMENTS, Shuffled()):
+        source = DocumentSource(corpus, tags, IDS, 100, BUDGETS["memory"], held_out=held_out)
+        taken.clear()
+        with source:
+            source.hold_out(take)
+            trained = sorted(found_in(one_pass(source)))
+        assert all(id_ >= 0 and own for ids, own, out in taken for id_, is_out in zip(ids, out, strict=True) if is_out)
+        left = [
+            ([id_ for id_, is_out in zip(ids, out, strict=True) if id_ >= 0 and not is_out], own)
+            for ids, own, out in taken
+        ]
+        assert trained == sorted(each for each in left if each[0])
+        expected.append(trained)
+    assert expected[0] == expected[1]
+    known = sum(len(ids) for ids, own in expected_of(DOCUMENTS) if own)
+    assert sum(sum(out) for _, _, out in taken) == pytest.approx(0.3 * known, rel=0.15)
+
+
+def test_of_documents_with_one_tag_other_words_are_held_out() -> None:
+    """If places alone decided, a tag of short documents would have nothing or the same place held out."""
+    tags = TagLists(index_of, 1)
+    ids = np.random.default_rng(3).integers(0, 40, 2000).astype(np.int32)
+    documents = tags.number([0]) * np.ones(500, np.int32)
+    chosen = WordHoldOut(0.1, 6).chosen_words(Sentences(ids, np.full(500, 4, np.int32), documents=documents))
+    assert chosen.reshape(500, 4).mean(0) == pytest.approx(0.1, abs=0.08)
+    assert chosen.mean() == pytest.approx(0.1, abs=0.04)
 
 
 @pytest.mark.parametrize("wrong", [["w1", "w2"], "w1", None])
