@@ -7,14 +7,13 @@ its window if words are trained beside documents: a pair of words is then a toke
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from gensim_tfw2v.arrays import Float32Array, Float64Array, Int32Array, aligned_empty
-from gensim_tfw2v.blocks.bags import Bags
+from gensim_tfw2v.blocks.bags import Bags, distinct_ids
 from gensim_tfw2v.blocks.batches import Block, BlockMaker, Windows, draw_windows, pad_to, paths_of, weights_of
 from gensim_tfw2v.corpus.sentences import DocumentTags, Sentences
 from gensim_tfw2v.native.random_numbers import RandomNumbers
@@ -67,7 +66,8 @@ class BagOfWordsBlockMaker(DocumentBlockMaker):
             return None
         grid = (*self.shape.cut(len(pairs.targets)), self.shape.run_tokens)
         weights = None if pairs.weights is None else weights_of(pairs.weights, grid)
-        documents = _of_tokens(pairs.rows, grid)
+        numbers, rows = distinct_ids(pairs.rows.astype(np.int32), self.first_row + self.tag_count)
+        documents = _of_tokens(numbers, grid)
         none = np.zeros(grid, np.int32)
         targets = pairs.targets.astype(np.int32)
         return Block(
@@ -81,16 +81,10 @@ class BagOfWordsBlockMaker(DocumentBlockMaker):
             tokens=kept.ids.size,
             pairs=_sums(documents != _NO_DOCUMENT, weights),
             weights=weights,
-            bags=self._single_rows,
+            bags=Bags(rows, np.arange(len(rows) + 1, dtype=np.int32)),  # of a row each
             documents=documents,
             unique_rows=self._unique_rows(tags_of(kept)[1]),
         )
-
-    @functools.cached_property
-    def _single_rows(self) -> Bags:
-        """A bag for each input row, which has its number."""
-        rows = np.arange(self.first_row + self.tag_count + 1)
-        return Bags.joined(rows[:-1], rows)
 
     def _document_pairs(self, kept: Sentences) -> _Pairs:
         """Return the pairs of tags and words: a sentence comes once for each tag of its document."""

@@ -223,10 +223,8 @@ def test_callbacks_see_the_vectors_of_documents_after_each_epoch(tmp_path: Path)
 
 REFUSED: list[tuple[str, Any]] = [
     ("dm_concat", 1),
-    ("cluster", "local"),
     ("vectors_on_servers", True),
-    ("distribution", "averaging"),
-    ("reproducible", True),
+    ("distribution", "partition"),
     ("validation", 0.1),
     ("early_stopping", 2),
     ("column", "text"),
@@ -239,7 +237,7 @@ def test_what_does_not_go_with_documents_is_refused_by_name(name: str, value: An
         TFDoc2Vec(TOPICS, **SMALL, **{name: value})
 
 
-@pytest.mark.parametrize(("name", "value"), [each for each in REFUSED if each[0] in ("cluster", "validation")])
+@pytest.mark.parametrize(("name", "value"), [each for each in REFUSED if each[0] in ("distribution", "validation")])
 def test_training_refuses_by_name_what_does_not_go_with_documents(name: str, value: Any) -> None:
     model = TFDoc2Vec(TOPICS, **SMALL)
     before = copy.deepcopy(arrays_of(model))
