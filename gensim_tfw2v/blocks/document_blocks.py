@@ -7,7 +7,6 @@ its window if words are trained beside documents: a pair of words is then a toke
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gensim_tfw2v.arrays import Float32Array, Int32Array, aligned_empty
-from gensim_tfw2v.blocks.bags import Bags
+from gensim_tfw2v.blocks.bags import Bags, distinct_ids
 from gensim_tfw2v.blocks.batches import Block, BlockMaker, Windows, draw_windows, pad_to, paths_of, weights_of
 from gensim_tfw2v.corpus.sentences import DocumentTags, Sentences
 from gensim_tfw2v.native.random_numbers import RandomNumbers
@@ -68,7 +67,8 @@ class BagOfWordsBlockMaker(DocumentBlockMaker):
             return None
         grid = (*self.shape.cut(len(pairs.targets)), self.shape.run_tokens)
         weights = None if pairs.weights is None else weights_of(pairs.weights, grid)
-        documents = _of_tokens(pairs.rows, grid)
+        numbers, rows = distinct_ids(pairs.rows.astype(np.int32), self.first_row + self.tag_count)
+        documents = _of_tokens(numbers, grid)
         none = np.zeros(grid, np.int32)
         targets = pairs.targets.astype(np.int32)
         block = Block(
@@ -82,17 +82,11 @@ class BagOfWordsBlockMaker(DocumentBlockMaker):
             tokens=kept.ids.size,
             pairs=np.zeros(grid[0]),
             weights=weights,
-            bags=self._single_rows,
+            bags=Bags(rows, np.arange(len(rows) + 1, dtype=np.int32)),  # of a row each
             documents=documents,
             unique_rows=self._unique_rows(tags_of(kept)[1]),
         )
         return _counted(block)
-
-    @functools.cached_property
-    def _single_rows(self) -> Bags:
-        """A bag for each input row, which has its number."""
-        rows = np.arange(self.first_row + self.tag_count + 1)
-        return Bags.joined(rows[:-1], rows)
 
     def _document_pairs(self, kept: Sentences) -> _Pairs:
         """Return the pairs of tags and words: a sentence comes once for each tag of its document."""

@@ -240,6 +240,7 @@ def test_callbacks_see_the_vectors_of_documents_after_each_epoch(tmp_path: Path)
 REFUSED: list[tuple[str, Any]] = [
     ("dm_concat", 1),
     ("vectors_on_servers", True),
+    ("distribution", "partition"),
     ("validation_metric", "hits@10"),
     ("column", "text"),
 ]
@@ -250,8 +251,10 @@ def test_what_does_not_go_with_documents_is_refused_by_name(name: str, value: An
     with pytest.raises(ValueError, match=rf"^{name}=.* does not go with documents \(TFDoc2Vec\): "):
         TFDoc2Vec(TOPICS, **SMALL, **{name: value})
 
+    (("distribution", "partition"),)
+    (("validation_metric", "hits@10"),)
 
-@pytest.mark.parametrize(("name", "value"), [each for each in REFUSED if each[0] == "validation_metric"])
+
 def test_training_refuses_by_name_what_does_not_go_with_documents(name: str, value: Any) -> None:
     model = TFDoc2Vec(TOPICS, **SMALL)
     before = copy.deepcopy(arrays_of(model))
