@@ -140,8 +140,8 @@ def plan_for(model: Word2Vec, arguments: TrainArguments, beginning: Beginning) -
         weighted=corpus.weights is not None,
         first_pass=corpus.next_pass,
     )
-    held_out = hold_out_for(model, arguments.validation, choices.entropy)
     maker, tags = block_maker(model, choices), tag_lists_of(model)
+    held_out = hold_out_for(arguments.validation, choices.entropy, of_words=tags is not None)
     if tags is not None:
         first_row = input_parts(model)[0].size
         maker = with_documents(maker, model, tags, first_row, arguments.freeze, by_run=moves_by_run(choice))

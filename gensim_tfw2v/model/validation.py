@@ -23,7 +23,6 @@ from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.sources import Source
 from gensim_tfw2v.model.choices import entropy_of
 from gensim_tfw2v.model.corpus_reading import Corpus, CorpusReader
-from gensim_tfw2v.model.documents import has_documents
 from gensim_tfw2v.model.input_parts import input_parts
 from gensim_tfw2v.model.subwords import word_bags
 from gensim_tfw2v.model.tables import matrix_of
@@ -36,11 +35,11 @@ _HELD_OUT, _SAMPLE = 0x686F6C64, 0x736E7473  # purposes of random numbers
 _CHUNK_WORDS = 2**16  # raw words of the validation corpus that are looked up at a time
 
 
-def hold_out_for(model: Word2Vec, validation: Any, entropy: Sequence[int]) -> HoldOut | None:
+def hold_out_for(validation: Any, entropy: Sequence[int], of_words: bool = False) -> HoldOut | None:
     """Return which sentences, or words of documents, are held out; the seed alone decides, so that trainings agree."""
     if not isinstance(validation, float):
         return None
-    return (WordHoldOut if has_documents(model) else HoldOut)(validation, key_of(entropy, _HELD_OUT))
+    return (WordHoldOut if of_words else HoldOut)(validation, key_of(entropy, _HELD_OUT))
 
 
 def validation_for(
