@@ -116,7 +116,7 @@ def document_pairs(
     """
     numbers, tags = tags_of(sentences)
     lists = Bags(tags.indices + np.int32(first_row), tags.offsets).some(numbers)
-    documents = np.repeat(np.arange(len(lists)), sentences.lengths)
+    documents = np.repeat(np.arange(len(lists), dtype=np.int32), sentences.lengths)
     windows = _windows(sentences.lengths, 0 if settings.skip_gram else settings.window)
     usable = np.flatnonzero(is_target & (lists.sizes[documents] > 0))
     rows = float((windows.sizes + lists.sizes[documents])[usable].sum()) / max(1, len(usable))

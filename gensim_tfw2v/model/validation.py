@@ -183,8 +183,9 @@ class _DocumentSample(_Sample):
         if self._is_share:
             source.hold_out(self.take)
             return
-        corpus, options = _corpus_of(validation), {"held_out": self._held_out, "tags": tags}
-        with CorpusReader().source(model, corpus, _CHUNK_WORDS, 0, is_read_again=False, **options) as others:
+        with CorpusReader().source(
+            model, _corpus_of(validation), _CHUNK_WORDS, 0, is_read_again=False, held_out=self._held_out, tags=tags
+        ) as others:
             others.hold_out(self.take)
 
     def pairs(self, model: Word2Vec, documents: Sentences, tags: TagLists, entropy: Sequence[int]) -> ValidationPairs:

@@ -10,6 +10,7 @@ import pytest
 from gensim.models.callbacks import CallbackAny2Vec
 from gensim.models.doc2vec import TaggedDocument
 from support.documents import EACH_MODE, MODES, SMALL, TOPICS, arrays_of, topics
+from support.placements import shared_cluster
 from support.reference_blocks import gensim_paths
 from support.reference_validation import loss_of
 from support.stopping import StopError
@@ -132,3 +133,13 @@ def test_a_training_resumes_with_the_same_words_held_out(tmp_path: Path) -> None
     assert resumed.validation_losses == whole.validation_losses
     for name, values in arrays_of(whole).items():
         np.testing.assert_array_equal(values, arrays_of(resumed)[name], err_msg=name)
+
+
+@pytest.mark.slow
+def test_a_cluster_measures_what_one_process_does() -> None:
+    settings: dict[str, Any] = SMALL | {"distribution": "synchronous", "reproducible": True, "batch_words": 50}
+    here = TFDoc2Vec(TOPICS, **SMALL | {"reproducible": True, "batch_words": 50}, validation=0.1)
+    there = TFDoc2Vec(TOPICS, **settings, validation=0.1, cluster=shared_cluster())
+    assert here.validation_losses == there.validation_losses
+    for name, values in arrays_of(here).items():
+        np.testing.assert_array_equal(values, arrays_of(there)[name], err_msg=name)

@@ -85,3 +85,23 @@ def test_a_second_device_trains_blocks_of_documents_that_are_made_here() -> None
     for found in json.loads(done.stdout):
         assert found["report"] | {"optimizer": ""} == {"device": "gpu:0", "draws": "host", "optimizer": ""}
         assert found["furthest"] <= 1e-3 * found["longest"]
+
+
+REPRODUCIBLE = """
+import numpy as np
+from gensim_tfw2v import TFDoc2Vec
+from gensim_tfw2v.placement.local import calls
+from support.documents import MODES, SMALL, TOPICS, arrays_of
+
+calls.usable_cores = lambda: 4
+for mode in (MODES["dm"], MODES["dbow"]):
+    settings = SMALL | mode | {"reproducible": True, "batch_words": 50}
+    one, other = (arrays_of(TFDoc2Vec(TOPICS, **settings | {"workers": workers})) for workers in (1, 3))
+    assert all(np.array_equal(values, other[name]) for name, values in one.items())
+"""
+
+
+@pytest.mark.slow
+def test_parts_of_rounds_train_documents_on_copies_of_their_rows() -> None:
+    done = run_script(REPRODUCIBLE)
+    assert done.returncode == 0, done.stderr
