@@ -50,14 +50,8 @@ def choices_for(
     are_rows_summed = bags or has_documents(model)
     in_running_sums = (flat or are_rows_summed) and sums_even_contexts(skip_gram, model.window, are_rows_summed)
     windows = choose_windows(bool(model.shrink_windows), bool(model.hs), words, in_running_sums)
-    if has_documents(model) and not _moves_by_run(choice):
-        raise RuntimeError(
-            "documents are trained by the package's compiled operations on the CPU, which this training does not use; "
-            "leave device out and TFW2V_STEP unset, and see that the package was installed with a C compiler, or use "
-            "gensim.models.Doc2Vec"
-        )
     # Whether the plain step trains, on a CPU; CPUs of a cluster's workers count as this one. GPUs round to TF32.
-    on_plain_cpu = not (_is_on_gpu(choice) or _moves_by_run(choice))
+    on_plain_cpu = not (_is_on_gpu(choice) or moves_by_run(choice))
     fast_bfloat16 = on_plain_cpu and multiplies_bfloat16()
     shape = _batch_shape(model, kept, choice, flat, fast_bfloat16, tiled=on_plain_cpu and multiplies_tiles())
     hits = bool(model.negative) and has_frequent_hits(kept, NegativeSampler(model.cum_table).shares())
@@ -106,7 +100,7 @@ def _batch_shape(
         kept, model.vector_size, model.window, model.negative, trains_skip_gram(model), bool(model.hs), flat
     )
     stepping = Stepping(
-        in_runs=_moves_by_run(choice),
+        in_runs=moves_by_run(choice),
         cores=choice.cores,
         bfloat16_products=fast_bfloat16 if model.compute_dtype is None else model.compute_dtype == "bfloat16",
         tiled=tiled,
@@ -125,7 +119,7 @@ def _is_on_gpu(choice: PlacementChoice) -> bool:
     return choice.device is not None and choice.device.kind == GPU
 
 
-def _moves_by_run(choice: PlacementChoice) -> bool:
+def moves_by_run(choice: PlacementChoice) -> bool:
     """Return whether each run moves its rows at once, as in the compiled kernel."""
     return choice.uses_kernel and kernel_on(choice.device or THE_CPU).name == COMPILED
 

@@ -13,17 +13,14 @@ from gensim_tfw2v.blocks.document_blocks import BagOfWordsBlockMaker, DocumentBl
 from gensim_tfw2v.corpus.documents import TagLists
 from gensim_tfw2v.corpus.shards import is_encoded
 from gensim_tfw2v.corpus.table_file import is_table
-from gensim_tfw2v.placement.designs import DEFAULT_DESIGN
+from gensim_tfw2v.placement.designs import DESIGNS
+from gensim_tfw2v.training.early_stopping import LOSS
 
 # Arguments that documents do not go with, their values that do, and what to do instead.
 _REFUSED: dict[str, tuple[Any, str]] = {
     "dm_concat": (0, "leave it out, or use gensim.models.Doc2Vec"),
-    "cluster": (None, "documents are trained in one process; leave it out"),
-    "vectors_on_servers": (False, "documents are trained in one process; leave it out"),
-    "distribution": (DEFAULT_DESIGN, "documents are trained in one process; leave it out"),
-    "reproducible": (False, "leave it out; workers=1 with a seed gives the same vectors again"),
-    "validation": (None, "leave it out; its losses would be those of words without documents"),
-    "early_stopping": (None, "leave it out; its losses would be those of words without documents"),
+    "vectors_on_servers": (False, "leave it out; servers then have the vectors of documents while training runs"),
+    "validation_metric": (LOSS, "leave it out; words of documents are not ranked"),
     "column": (None, "leave it out; columns have no tags"),
 }
 
@@ -46,14 +43,19 @@ def tag_lists_of(model: Word2Vec) -> TagLists | None:
     if not has_documents(model):
         return None
     vectors = model.dv
-    return TagLists(lambda tag: int(vectors.get_index(tag, -1)), len(vectors))
+    counts = vectors.expandos.get("doc_count")
+    is_known = counts is not None and len(counts) == len(vectors)
+    return TagLists(lambda tag: int(vectors.get_index(tag, -1)), len(vectors), counts if is_known else None)
 
 
 def with_documents(
-    maker: BlockMaker, model: Word2Vec, tags: TagLists, first_row: int, freeze: str | None
+    maker: BlockMaker, model: Word2Vec, tags: TagLists, first_row: int, freeze: str | None, by_run: bool
 ) -> DocumentBlockMaker:
-    """Return a maker of blocks that train documents, whose tags have the input rows from `first_row` on."""
-    fields = vars(maker) | {"tags": tags, "first_row": first_row}
+    """Return a maker of blocks that train documents, whose tags have the input rows from `first_row` on.
+
+    `by_run` says whether each run moves its rows at once.
+    """
+    fields = vars(maker) | {"tag_count": len(tags), "first_row": first_row, "runs_apart": not by_run}
     if model.dm:
         return DocumentBlockMaker(**fields)
     return BagOfWordsBlockMaker(**fields, pairs_words=bool(model.dbow_words) and freeze in (None, "outputs"))
@@ -65,6 +67,10 @@ def check_documents(arguments: Mapping[str, Any]) -> None:
         value = arguments.get(name, allowed)
         if value is not allowed and value != allowed:
             raise ValueError(f"{name}={value!r} does not go with documents (TFDoc2Vec): {what_to_do}")
+    name = arguments["distribution"]
+    if name in DESIGNS and not DESIGNS[name].bags:
+        able = " or ".join(repr(other) for other, design in DESIGNS.items() if design.bags)
+        raise ValueError(f"distribution={name!r} does not go with documents (TFDoc2Vec): choose {able}")
     file = arguments.get("corpus_file")
     if isinstance(file, str | os.PathLike) and (is_encoded(file) or is_table(file)):
         raise ValueError(

@@ -14,7 +14,7 @@ from gensim.models.keyedvectors import pseudorandom_weak_vector
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.corpus.documents import TagLists
 from gensim_tfw2v.model.arguments import plain_arguments
-from gensim_tfw2v.model.choices import block_maker, choices_for
+from gensim_tfw2v.model.choices import block_maker, choices_for, moves_by_run
 from gensim_tfw2v.model.consistency import check_fits
 from gensim_tfw2v.model.corpus_reading import Corpus, CorpusReader
 from gensim_tfw2v.model.documents import check_documents, with_documents
@@ -92,7 +92,7 @@ def _trained(
     tables = tables_of(model)
     first = input_parts(model)[0].size
     tags = TagLists(int, len(rows))
-    maker = with_documents(block_maker(model, choices), model, tags, first, ALL_WORDS)
+    maker = with_documents(block_maker(model, choices), model, tags, first, ALL_WORDS, by_run=moves_by_run(choice))
     inputs, ones = np.concatenate([tables.inputs[:first], rows]), np.ones(1, np.float32)
     source = CorpusReader().source(
         model, Corpus(documents, None), choices.block_words, words, is_read_again=len(rates) > 1, tags=tags

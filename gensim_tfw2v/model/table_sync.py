@@ -151,7 +151,11 @@ class TableSync:
 
     def with_most_moved_word(self, error: DivergenceError) -> DivergenceError:
         """Return the error with the word whose vector is furthest from where the model has it, if one has moved."""
-        word, distance = error.divergence.most_moved or self._most_moved()
+        of_words, *others = input_parts(self._model)
+        moved = error.divergence.most_moved
+        if moved is not None and others and (of_words.used is not None or moved[0] >= of_words.size):
+            moved = None  # it may be a row of an n-gram or a tag
+        word, distance = moved or self._most_moved()
         return error.with_word(self._words[word], distance) if distance else error
 
     def _most_moved(self) -> tuple[int, float]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -11,7 +13,7 @@ from gensim.models.word2vec import Word2Vec
 from support.reference import ReferenceBatch, ReferenceModel
 from support.reference_blocks import as_reference_batches, gensim_paths, small_vocabulary
 
-from gensim_tfw2v.blocks.batches import BatchShape, Windows
+from gensim_tfw2v.blocks.batches import BatchShape, Block, Windows
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
 from gensim_tfw2v.blocks.document_blocks import BagOfWordsBlockMaker, DocumentBlockMaker
 from gensim_tfw2v.blocks.huffman import HuffmanTree
@@ -19,11 +21,14 @@ from gensim_tfw2v.blocks.sampling import NegativeSampler
 from gensim_tfw2v.corpus.documents import TagLists
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.contract import ModelTables
+from gensim_tfw2v.placement.local.calls import Calls
 from gensim_tfw2v.placement.local.placement import LocalPlacement
+from gensim_tfw2v.placement.synchronous.local_rounds import LocalRounds
+from gensim_tfw2v.steps.kernel import COMPILED, PLAIN, kernel
 from gensim_tfw2v.steps.settings import ALL_WORDS, StepSettings
 
 WORDS, TAGS, SIZE, WINDOW, NEGATIVES = 12, 5, 8, 2, 6
-TAG_LISTS: list[list[int]] = [[0], [1, 3], [], [2], [4, 0, 1], [0], [3]]
+TAG_LISTS: list[list[int]] = [[0], [1, 3], [], [2], [4, 0, 1], [0], [3, 3]]
 LENGTHS = [5, 1, 4, 7, 3, 1, 20]
 RATE = 0.05
 
@@ -67,7 +72,7 @@ class Example(NamedTuple):
     task: ChunkTask
 
 
-def example_of(case: Case) -> Example:
+def example_of(case: Case, runs_apart: bool = False) -> Example:
     rng = np.random.default_rng(4)
     vocabulary = small_vocabulary(WORDS, rng)
     tags = TagLists(int, TAGS)
@@ -79,15 +84,16 @@ def example_of(case: Case) -> Example:
         "keep": None,
         "negatives": NegativeSampler(vocabulary.cum_table) if case.negative else None,
         "tree": HuffmanTree.of(vocabulary.wv) if case.tree else None,
-        "tags": tags,
+        "tag_count": TAGS,
         "first_row": WORDS,
+        "runs_apart": runs_apart,
     }
     maker = DocumentBlockMaker(**fields) if case.dm else BagOfWordsBlockMaker(**fields, pairs_words=case.words)
     ids = rng.integers(0, WORDS, sum(LENGTHS)).astype(np.int32)
     ends = np.cumsum([0, *LENGTHS])
     numbers = np.array([tags.number(each) for each in TAG_LISTS], np.int32)
     weights = rng.uniform(0.5, 2, len(LENGTHS)).astype(np.float32) if case.weighted else None
-    content = Sentences(ids, np.array(LENGTHS, np.int32), weights, numbers)
+    content = tags.with_tags(Sentences(ids, np.array(LENGTHS, np.int32), weights, numbers))
     task = ChunkTask(content, entropy=(7,), first_rate=RATE, last_rate=RATE / 2, exact_loss=True)
     return Example(vocabulary, maker, [ids[first:end].tolist() for first, end in pairwise(ends)], task)
 
@@ -117,19 +123,69 @@ def reference_batches(case: Case, example: Example) -> tuple[list[ReferenceBatch
     else:
         pairs = pairs_of(case, example.sentences, weights)
         sentences, rows, counts = [[pair[0] for pair in pairs]], [pair[1] for pair in pairs], [p[2] for p in pairs]
-    batches = as_reference_batches(prepared.block, sentences, example.maker, case.negative)
+    in_order = prepared.block
+    if example.maker.runs_apart:
+        made = prepare(replace(example.maker, runs_apart=False), example.task)
+        assert made is not None
+        in_order = made.block
+    batches = as_reference_batches(in_order, sentences, example.maker, case.negative)
     place = 0
     for batch in batches:
         end = place + len(batch.words)
         batch.documents, batch.weights = rows[place:end], counts[place:end]
         place = end
     assert place == len(rows)
+    if example.maker.runs_apart:
+        batches = dealt_out(batches, prepared.block)
     return batches, [word for sentence in sentences for word in sentence]
 
 
+def dealt_out(batches: list[ReferenceBatch], block: Block) -> list[ReferenceBatch]:
+    """Return batches of which each has a run of every so many, and the negatives that the block has for it."""
+    tokens = [
+        (word, windows, document, weight)
+        for batch in batches
+        for word, windows, document, weight in zip(
+            batch.words, batch.windows, batch.documents or [], batch.weights or [], strict=True
+        )
+    ]
+    count, runs, of_run = block.left.shape
+    found = []
+    for batch in range(count):
+        chosen = [(run, each) for run in range(runs) for each in tokens[(run * count + batch) * of_run :][:of_run]]
+        drawn = block.candidate_ids
+        negatives = [[] if drawn is None else drawn[batch, run].tolist() for run, _ in chosen]
+        words, windows, documents, weights = map(list, zip(*(each for _, each in chosen), strict=True))
+        found.append(ReferenceBatch(words, windows, negatives, of_run, weights, documents))
+    return found
+
+
+@pytest.fixture
+def use_step(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Return a function that has this process train with the step of this name."""
+
+    def use(name: str) -> None:
+        monkeypatch.setenv("TFW2V_STEP", name)
+        kernel.cache_clear()
+
+    yield use
+    kernel.cache_clear()
+
+
+def on_copies_of_rows(settings: StepSettings, maker: DocumentBlockMaker) -> LocalPlacement:
+    """Return a placement that trains a block on copies of its rows, as workers of a cluster do."""
+    return LocalRounds(settings, maker, Calls(1, cores=1), parts=1)
+
+
+@pytest.mark.parametrize(
+    ("place", "step"), [(LocalPlacement, COMPILED), (on_copies_of_rows, COMPILED), (LocalPlacement, PLAIN)]
+)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_a_block_of_documents_trains_as_plain_loops_do(case: Case) -> None:
-    example = example_of(case)
+def test_a_block_of_documents_trains_as_plain_loops_do(
+    case: Case, place: Callable[..., LocalPlacement], step: str, use_step: Callable[[str], None]
+) -> None:
+    use_step(step)
+    example = example_of(case, runs_apart=step == PLAIN)
     rng = np.random.default_rng(1)
     tables = ModelTables(
         inputs=rng.normal(0, 0.5, (WORDS + TAGS, SIZE)).astype(np.float32),
@@ -159,11 +215,11 @@ def test_a_block_of_documents_trains_as_plain_loops_do(case: Case) -> None:
         paths=gensim_paths(example.vocabulary) if case.tree else None,
         cbow_mean=case.mean,
         max_step=1e9,
-        in_runs=True,
+        in_runs=step == COMPILED,
         freeze=case.freeze,
     )
     batches, words = reference_batches(case, example)
-    placement = LocalPlacement(settings, example.maker)
+    placement = place(settings, example.maker)
     placement.load(tables)
     found = placement.train_chunk(example.task)
     rates = np.linspace(RATE, RATE / 2, len(batches), endpoint=False).astype(np.float32)
@@ -187,7 +243,7 @@ def test_a_block_of_documents_trains_as_plain_loops_do(case: Case) -> None:
 def test_a_chunk_without_tags_trains_no_distributed_bag() -> None:
     example = example_of(Case(dm=False))
     assert isinstance(example.task.content, Sentences)
-    content = Sentences(
-        example.task.content.ids, example.task.content.lengths, None, np.full(len(LENGTHS), -1, np.int32)
+    content = TagLists(int, TAGS).with_tags(
+        replace(example.task.content, documents=np.full(len(LENGTHS), -1, np.int32))
     )
     assert prepare(example.maker, ChunkTask(content, (7,), RATE, RATE, exact_loss=True)) is None

@@ -12,7 +12,7 @@ from support.one_score import METHODS, SCORES, check_one_score
 from support.operation_inputs import SIZES
 from support.reference import LARGEST_SCORE, MOST_TOGETHER
 from support.step_objectives import objectives
-from support.training_examples import BAG_CASES, TOLERANCE, Case, check_tables, check_training, make_example
+from support.training_examples import TOLERANCE, WITH_BAGS, Case, check_tables, check_training, make_example
 
 from gensim_tfw2v.blocks.batches import Windows
 
@@ -257,12 +257,6 @@ def test_a_place_that_is_no_context_does_not_move_even_between_others() -> None:
     assert after[others].tobytes() == before[others].tobytes()
 
 
-WITH_BAGS = BAG_CASES | {
-    "documents": Case(skip_gram=False, even=True, documents=True),
-    "documents tree": Case(skip_gram=False, even=True, negative=3, tree=True, documents=True),
-    "documents sums": Case(skip_gram=False, even=True, mean=False, documents=True),
-    "documents and bags": Case(skip_gram=False, even=True, bags=True, documents=True),
-}
 EACH_WITH_BAGS = pytest.mark.parametrize("case", WITH_BAGS.values(), ids=WITH_BAGS)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,16 @@ def topics(count: int = 60) -> list[TaggedDocument]:
 
 
 TOPICS = topics()
+
+
+class Tagged:
+    """Sentences as documents, which have two tags: their number, and the beginning of their first word."""
+
+    def __init__(self, sentences: Iterable[list[str]]) -> None:
+        self._sentences = sentences
+
+    def __iter__(self) -> Iterator[TaggedDocument]:
+        return (TaggedDocument(words, [number, words[0][:3]]) for number, words in enumerate(self._sentences))
 
 
 def lee() -> list[TaggedDocument]:

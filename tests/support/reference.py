@@ -259,14 +259,19 @@ class ReferenceModel:
                 self._add("inputs", row, gradient, (-1, first, number))
 
     def _add(self, table: str, row: int, gradient: np.ndarray, place: tuple[int, ...]) -> None:
-        """Add to what a row's step follows from: all gradients of a batch, or those at one place of a run."""
-        changes, key = self._changes[table], (place if self.in_runs else (0, 0), row)
+        """Add to what a row's step follows from: all gradients of a batch, or those at one place of a run.
+
+        Rows of documents step before those of words, and are never frozen.
+        """
+        if self._is_frozen(table) and place[0] >= 0:
+            return
+        changes, key = self._changes[table], (place if self.in_runs else (min(place[0], 0), 0), row)
         changes[key] = changes.get(key, 0.0) + gradient
 
     def _step_all(self, learning_rate: float) -> None:
         for name, changes in self._changes.items():
-            for (place, row), gradient in sorted(changes.items(), key=lambda change: change[0]):
-                self._step(name, row, gradient, learning_rate, is_of_document=place[0] < 0)
+            for (_, row), gradient in sorted(changes.items(), key=lambda change: change[0]):
+                self._step(name, row, gradient, learning_rate)
             changes.clear()
 
     def _is_frozen(self, table: str) -> bool:
@@ -279,11 +284,7 @@ class ReferenceModel:
         state = self.states[table, row] = self.states.get((table, row), 0.0) + float(gradient @ gradient)
         return learning_rate * ADAGRAD_FACTOR / np.sqrt(ADAGRAD_START + state)
 
-    def _step(
-        self, table: str, row: int, gradient: np.ndarray, learning_rate: float, is_of_document: bool = False
-    ) -> None:
-        if self._is_frozen(table) and not is_of_document:
-            return
+    def _step(self, table: str, row: int, gradient: np.ndarray, learning_rate: float) -> None:
         step = self._rate(table, row, gradient, learning_rate) * gradient
         length = np.linalg.norm(step)
         self.touched_rows += bool(gradient @ gradient > np.finfo(np.float32).tiny)  # others are 0 to float32

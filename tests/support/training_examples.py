@@ -61,6 +61,12 @@ BAG_CASES = {
     "CBOW tree": Case(skip_gram=False, even=True, negative=0, tree=True, bags=True),
     "CBOW sums": Case(skip_gram=False, even=True, mean=False, bags=True),
 }
+WITH_BAGS = BAG_CASES | {
+    "documents": Case(skip_gram=False, even=True, documents=True),
+    "documents tree": Case(skip_gram=False, even=True, negative=3, tree=True, documents=True),
+    "documents sums": Case(skip_gram=False, even=True, mean=False, documents=True),
+    "documents and bags": Case(skip_gram=False, even=True, bags=True, documents=True),
+}
 
 
 class Expected(NamedTuple):
