@@ -58,7 +58,7 @@ class CheckpointFolder:
             raise ValueError(f"at least one checkpoint has to be kept, not {keep}")
         self.path = absolute(path)
         self._keep = keep
-        self._owner: Owner | None = None  # of the training that holds the folder by this object
+        self._owner: Owner | None = None  # the training that has held the folder by this object
 
     def check(self) -> None:
         """Raise an error if the path is not that of a folder of checkpoints or a new one; create nothing."""
@@ -91,26 +91,28 @@ class CheckpointFolder:
         try:
             _take(lock, self.path)
             with writing(self.path):
-                self._owner, former = become_owner(self.path / _LOCK_FILE, lock)
+                self._owner, former = become_owner(lock)
             if former is not None:
                 remove_folders_of(self.path, former.writer)
             yield
         finally:
-            self._owner = None
             _HELD.discard(lock)
             os.close(lock)
 
     def check_is_held(self) -> None:
-        """Raise FolderInUseError if this training has held the folder, and another one has taken it."""
+        """Raise FolderInUseError if this training has held the folder, and another one has taken it.
+
+        A thread of the former training may still write, as on a storage that has hung.
+        """
         if self._owner is None:
             return
         with contextlib.suppress(OSError):  # removed, or the system lets nobody read it
             found = read_owner(self.path / _LOCK_FILE)
             if found != self._owner:
-                number = "" if found is None else f" as owner {found.number}"
+                newer = "" if found is None else f" as owner {found.number}"
                 raise FolderInUseError(
-                    f"another training has resumed from checkpoint_dir {str(self.path)!r}{number} while this one, owner "
-                    f"{self._owner.number}, did not run; this one ends, so that only one of them writes there"
+                    f"another training has resumed from checkpoint_dir {str(self.path)!r}{newer} while this one, "
+                    f"owner {self._owner.number}, did not run; this one ends, so that only one of them writes there"
                 )
 
     @contextlib.contextmanager

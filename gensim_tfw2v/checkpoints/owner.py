@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
 from gensim_tfw2v.checkpoints.unfinished import own_writer
-from gensim_tfw2v.files.whole_files import bring_to_disk
 
 _MOST_BYTES = 200  # of a line that names an owner
 
@@ -51,7 +51,7 @@ def read_owner(path: Path) -> Owner | None:
         return owner_in(file.read(_MOST_BYTES))
 
 
-def become_owner(path: Path, lock: int) -> tuple[Owner, Owner | None]:
+def become_owner(lock: int) -> tuple[Owner, Owner | None]:
     """Write a new owner to the lock's file, which is open, and return it with the former one."""
     os.lseek(lock, 0, os.SEEK_SET)
     former = owner_in(os.read(lock, _MOST_BYTES))
@@ -59,5 +59,6 @@ def become_owner(path: Path, lock: int) -> tuple[Owner, Owner | None]:
     os.lseek(lock, 0, os.SEEK_SET)
     os.write(lock, owner.line())
     os.ftruncate(lock, len(owner.line()))
-    bring_to_disk(path)  # so that another machine reads it although this one keeps the file open
+    with contextlib.suppress(OSError):  # some storages have no such call
+        os.fsync(lock)  # so that another machine reads it although this one keeps the file open
     return owner, former

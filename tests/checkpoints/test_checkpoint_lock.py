@@ -129,7 +129,7 @@ def test_a_training_that_was_frozen_in_a_write_gives_the_checkpoint_no_name(
     with folder.held(), entered:
         newest = folder.write({"of": "the first"}, {}).path
         monkeypatch.setattr(folder_module, "bring_to_disk", freeze)
-        with pytest.raises(FolderInUseError, match="another training has resumed from .* as owner 2 .* owner 1, did not"):
+        with pytest.raises(FolderInUseError, match=r"another training has resumed .* as owner 2 .* owner 1, did not"):
             folder.write({}, {})
         with pytest.raises(FolderInUseError, match="another training has resumed"):
             folder.note({"epochs_ended": 1})

@@ -6,6 +6,7 @@ however long it was frozen, and wherever in a write that was.
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -18,7 +19,6 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from gensim_tfw2v.checkpoints import arrays, owner, unfinished
 from gensim_tfw2v.checkpoints import folder as folder_module
 from gensim_tfw2v.checkpoints.arrays import ArrayToWrite
 from gensim_tfw2v.checkpoints.errors import FolderInUseError
@@ -42,7 +42,7 @@ class Training:
     def __init__(self, path: Path) -> None:
         self.folder = CheckpointFolder(path, KEPT)
         self.held = ExitStack()
-        self.is_running = False
+        self.is_running = self.has_held = False
         self.progress = 0
 
 
@@ -59,8 +59,7 @@ class CheckpointFolders(RuleBasedStateMachine):
         self.in_the_midst: dict[str, Callable[[], None]] = {}  # by the moment of the write that runs
         self.patched = pytest.MonkeyPatch()
         self.patched.setattr(folder_module, "bring_to_disk", self._brought)
-        for module in (arrays, owner, unfinished):
-            self.patched.setattr(module, "bring_to_disk", lambda _: None)
+        self.patched.setattr(os, "fsync", lambda _: None)
 
     @initialize(have_locks=st.booleans())
     def choose(self, have_locks: bool) -> None:
@@ -106,7 +105,7 @@ class CheckpointFolders(RuleBasedStateMachine):
             assert is_held
             return
         assert not (self.have_locks and is_held), "two trainings hold one folder"
-        training.is_running = True
+        training.is_running = training.has_held = True
         found = training.folder.newest()
         assert (found.content["of"] if found else []) == self.newest
         training.progress = self.newest[1] if self.newest else 0
@@ -132,17 +131,21 @@ class CheckpointFolders(RuleBasedStateMachine):
         def meanwhile() -> None:
             if not self.trainings[other].is_running:
                 self._begin(other)
-            for _ in range(writes):
+            for _ in range(writes if self.trainings[other].is_running else 0):
                 self._write(other)
             if ends:
                 self._end(other)
 
         self._write(number, moment, meanwhile)
 
+    @rule(number=PLACES)
+    def write_late(self, number: int) -> None:
+        """Have a thread write whose training has ended: the storage had hung."""
+        if self.trainings[number].has_held:
+            self._write(number)
+
     def _write(self, number: int, moment: str = "", meanwhile: Callable[[], None] | None = None) -> None:
         training = self.trainings[number]
-        if not training.is_running:
-            return
         training.progress += 1
         written = [number, training.progress]
         was_owner = training is self.owner
