@@ -137,6 +137,15 @@ def test_a_training_that_was_frozen_in_a_write_gives_the_checkpoint_no_name(
         assert folder.notes() == {}
 
 
+def test_a_thread_that_a_former_training_has_left_writes_nothing(folder: CheckpointFolder) -> None:
+    """As one that began to write when its storage answered again."""
+    with folder.held():
+        newest = folder.write({}, {}).path
+    with CheckpointFolder(folder.path).held(), pytest.raises(FolderInUseError, match="another training has resumed"):
+        folder.write({}, {})
+    assert folder.checkpoints() == [newest]
+
+
 def test_each_training_that_takes_a_folder_raises_the_owners_number(folder: CheckpointFolder) -> None:
     numbers = []
     for _ in range(3):

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-from support.clock import Clock
 
 from gensim_tfw2v.cluster import notices
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.notice_reader import answer_wishes
 from gensim_tfw2v.cluster.notices import JOIN, LEAVE, RELEASED, TAKEN, Notices
 from gensim_tfw2v.cluster.specification import VACANT
+from support.clock import Clock
 
 MOST = 3
 OWN = ["127.0.0.1:4001", "127.0.0.1:4002"]
