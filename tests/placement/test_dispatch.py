@@ -62,3 +62,40 @@ def test_a_server_that_does_not_answer_is_lost_while_a_call_of_many_blocks_runs(
     dispatcher._work.last_report = dispatcher._last_check = time.monotonic() - 130
     with pytest.raises(ClusterError, match=r"server was lost.*for 120 s .*no answer comes from ps 0"):
         dispatcher._raise_if_stuck()
+
+
+class Overdue:
+    """Stands for the thread of a worker whose call takes long, and that answers."""
+
+    address, is_training = "127.0.0.1:1", True
+
+    def __init__(self) -> None:
+        self.looks = self.beginnings = 0
+
+    def is_overdue(self, _: float) -> bool:
+        return True
+
+    def begin_time_anew(self) -> None:
+        self.beginnings += 1
+
+    def look(self, _: bool) -> None:
+        self.looks += 1
+
+
+def test_calls_that_wait_for_a_stopped_server_keep_their_blocks_and_have_time_once_it_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dispatcher = Dispatcher(connect(shared_cluster()), overlap=False, timeout=60.0)
+    thread, silent = Overdue(), ["ps 0"]
+    monkeypatch.setattr(dispatcher, "_threads", [thread])
+    monkeypatch.setattr(dispatcher.servers, "silent", lambda: silent)
+    for _ in range(3):
+        dispatcher._last_look -= 1
+        dispatcher._look_after_workers()
+    assert (thread.looks, thread.beginnings) == (0, 3)
+    silent.clear()
+    dispatcher._work.last_report = dispatcher._last_check = time.monotonic() - 130
+    dispatcher._raise_if_stuck()
+    dispatcher._last_look -= 1
+    dispatcher._look_after_workers()
+    assert thread.looks == 1
