@@ -37,6 +37,7 @@ LONG_FILES = [
     "test_gensim_suite.py",
     "test_recovery.py",
     "test_faults.py",
+    "test_fault_schedules.py",
     "test_design_losses.py",
     "test_design_endings.py",
     "test_design_resuming.py",

@@ -31,10 +31,10 @@ def main() -> int:
     threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     request = json.loads(Path(sys.argv[1]).read_text())
-    with patch("gensim_tfw2v.model.loop.TrainingLog", _recorder(request["progress"])):
+    with patch("gensim_tfw2v.model.loop.TrainingLog", recorded_log(request["progress"])):
         model = _trained(request, Job(**request["job"]))
     trained_at = time.time()
-    vectors = _vectors(model, Path(request["result"]).with_suffix(".kv"))
+    vectors = vectors_of(model, Path(request["result"]).with_suffix(".kv"))
     result = {
         "trained_at": trained_at,
         "losses": model.epoch_losses,
@@ -43,7 +43,7 @@ def main() -> int:
         "finite": is_finite(vectors),
         "tables_left": _leases(request["cluster"]),
     }
-    _write(Path(request["result"]), result)
+    write_result(Path(request["result"]), result)
     return 0
 
 
@@ -64,7 +64,7 @@ def _trained(request: dict[str, Any], job: Job) -> Any:
     )
 
 
-def _recorder(path: str) -> Any:
+def recorded_log(path: str) -> Any:
     """Return a class of log that also appends the words trained so far to a file, a line of JSON at a time."""
     from gensim_tfw2v.training.display import TrainingLog
     from gensim_tfw2v.training.progress import EpochPosition, EpochProgress
@@ -92,14 +92,19 @@ def _recorder(path: str) -> Any:
             self._record()
 
         def _record(self, is_start: bool = False) -> None:
-            line = {"words": sum(self._words.values()), "is_start": is_start, "at": time.time()}
-            with open(path, "a") as lines:
-                lines.write(json.dumps(line) + "\n")
+            line = {"words": sum(self._words.values()), "is_start": is_start}
+            append_line(path, line)
 
     return RecordedLog
 
 
-def _vectors(model: Any, path: Path) -> Any:
+def append_line(path: str, line: dict[str, Any]) -> None:
+    """Append a line of JSON to a file of progress, with the time and the process."""
+    with open(path, "a") as lines:
+        lines.write(json.dumps({**line, "at": time.time(), "process": os.getpid()}) + "\n")
+
+
+def vectors_of(model: Any, path: Path) -> Any:
     """Return the vectors in this process; free those on the servers."""
     from gensim.models import KeyedVectors
 
@@ -118,7 +123,7 @@ def _leases(cluster: Any) -> int:
     return len({lease for server in range(connection.servers) for lease in connection.describe("ps", server)["runs"]})
 
 
-def _write(path: Path, result: dict[str, Any]) -> None:
+def write_result(path: Path, result: dict[str, Any]) -> None:
     """Write the results in one step."""
     unfinished = path.with_name(path.name + ".part")
     unfinished.write_text(json.dumps(result))

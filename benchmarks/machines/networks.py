@@ -22,6 +22,7 @@ _SWITCH = f"{_PREFIX}switch"
 _BRIDGE = "bridge0"
 _PORT = 23450
 _TBF = ("burst", "256kb", "latency", "50ms")
+_NOBODY = "02:00:00:00:00:01"  # an Ethernet address that no machine has
 
 
 class NetworkError(Exception):
@@ -53,8 +54,7 @@ class Network:
         for interface in ("lo", "eth0"):
             _run("ip", "-n", space, "link", "set", interface, "up")
         if rate is not None:
-            for where, interface in ((_SWITCH, name), (space, "eth0")):
-                _run("tc", "-n", where, "qdisc", "add", "dev", interface, "root", "tbf", "rate", rate, *_TBF)
+            self.set_rate(name, rate)
 
     def address(self, name: str) -> str:
         """Return where a machine's task listens."""
@@ -67,6 +67,19 @@ class Network:
     def set_link(self, name: str, is_up: bool) -> None:
         """Take a machine's link down, as if its cable was pulled, or up again."""
         _run("ip", "-n", _SWITCH, "link", "set", name, "up" if is_up else "down")
+
+    def set_rate(self, name: str, rate: str | None) -> None:
+        """Limit a machine's link to a rate in either direction; None: no limit, where there was one."""
+        for where, interface in ((_SWITCH, name), (_PREFIX + name, "eth0")):
+            root = ("dev", interface, "root")
+            limit = ("replace", *root, "tbf", "rate", rate, *_TBF) if rate is not None else ("del", *root)
+            _run("tc", "-n", where, "qdisc", *limit)
+
+    def set_path(self, sender: str, receiver: str, is_open: bool) -> None:
+        """Have all that a machine sends to another one be lost, or arrive again."""
+        entry = (self.addresses[receiver], "dev", "eth0")
+        change = ("del", *entry) if is_open else ("replace", *entry, "lladdr", _NOBODY, "nud", "permanent")
+        _run("ip", "-n", _PREFIX + sender, "neigh", *change)
 
     def sent_bytes(self) -> dict[str, int]:
         """Return the bytes that each machine has sent so far, as the switch has received them."""

@@ -7,7 +7,7 @@ import os
 import subprocess
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +164,12 @@ def family_of(process: int) -> list[int]:
     for member in family:
         family += [child for child, parent in parents.items() if parent == member]
     return family
+
+
+def processes_of(sessions: Collection[int]) -> list[int]:
+    """Return the processes of sessions that run, or that have ended and are not waited for."""
+    found = [int(folder.name) for folder in Path("/proc").iterdir() if folder.name.isdigit()]
+    return [process for process in found if (fields := _stat(process)) and int(fields[3]) in sessions]
 
 
 def cpu_ticks(process: int) -> int:
