@@ -31,8 +31,8 @@ def train(folder: Path) -> None:
         texts = [" ".join(simple_preprocess(" ".join(words))) for words in LineSentence(datapath("lee_background.cor"))]
         corpus.write_text("\n".join(texts) + "\n", encoding="utf-8")
     # One worker and one seed: a training that was stopped gives the vectors of one that was not, bit for bit.
-    checkpoints = Checkpoints(folder / "checkpoints", every="2s")
-    model = TFWord2Vec(sg=1, epochs=40, workers=1, seed=1, checkpoints=checkpoints)
+    checkpoints = Checkpoints(folder / "checkpoints", every="1s")
+    model = TFWord2Vec(sg=1, epochs=80, workers=1, seed=1, checkpoints=checkpoints)
     model.build_vocab(corpus_file=str(corpus))
     words = {"total_examples": model.corpus_count, "total_words": model.corpus_total_words}
     try:

@@ -68,7 +68,7 @@ def test_a_job_that_gets_sigterm_in_the_middle_continues_to_the_vectors_of_one_t
     vectors = []
     for folder in ("stopped", "whole"):
         again = job(folder)
-        assert "finished after 40 epochs" in again.communicate(timeout=200)[0]
+        assert "finished after 80 epochs" in again.communicate(timeout=200)[0]
         vectors.append(KeyedVectors.load(str(tmp_path / folder / "vectors.kv")).vectors)
     np.testing.assert_array_equal(*vectors)
 
