@@ -13,7 +13,10 @@ from gensim_tfw2v.runtime.forks import watch_forks
 from gensim_tfw2v.version import __version__
 
 __all__ = [
+    "Cache",
     "CheckpointError",
+    "Checkpoints",
+    "Cluster",
     "ClusterError",
     "DivergenceError",
     "EarlyStopping",
@@ -24,6 +27,7 @@ __all__ = [
     "TFFastText",
     "TFWord2Vec",
     "TensorBoardLog",
+    "Validation",
     "Word2Vec",
     "Word2VecVectorizer",
     "__version__",
@@ -45,7 +49,10 @@ __all__ = [
 ]
 # The module that has each name, and its name there.
 _HOMES = {
+    "Cache": ("model.argument_groups", "Cache"),
     "CheckpointError": ("checkpoints.errors", "CheckpointError"),
+    "Checkpoints": ("model.argument_groups", "Checkpoints"),
+    "Cluster": ("model.argument_groups", "Cluster"),
     "ClusterError": ("cluster.errors", "ClusterError"),
     "DivergenceError": ("training.divergence", "DivergenceError"),
     "EarlyStopping": ("training.early_stopping", "EarlyStopping"),
@@ -56,6 +63,7 @@ _HOMES = {
     "TFFastText": ("fasttext", "TFFastText"),
     "TFWord2Vec": ("word2vec", "TFWord2Vec"),
     "TensorBoardLog": ("tensorboard.options", "TensorBoardLog"),
+    "Validation": ("model.argument_groups", "Validation"),
     "Word2Vec": ("word2vec", "TFWord2Vec"),
     "Word2VecVectorizer": ("integrations.vectorizer", "Word2VecVectorizer"),
     "build_index": ("integrations.neighbour_index", "build_index"),
@@ -89,6 +97,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.integrations.neighbour_index import NeighbourIndex, build_index
     from gensim_tfw2v.integrations.ray_cluster import ray_cluster
     from gensim_tfw2v.integrations.vectorizer import Word2VecVectorizer
+    from gensim_tfw2v.model.argument_groups import Cache, Checkpoints, Cluster, Validation
     from gensim_tfw2v.model.merged_vectors import merge_vectors
     from gensim_tfw2v.placement.designs import register_design
     from gensim_tfw2v.placement.server import register_functions as register_task_functions

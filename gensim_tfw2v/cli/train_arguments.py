@@ -95,7 +95,8 @@ OF_MODEL = frozenset(row[0] for group in ("model", "objective", _SUBWORDS, "voca
 _READERS = {"min_count": whole_number(0), "comment": str}  # others are of the argument's rule
 _DEFAULTS = {row[0]: row[2] for rows in _OF_GENSIM.values() for row in rows if len(row) > 1}
 _SETTINGS = [row[0] for rows in _OF_GENSIM.values() for row in rows]
-_SETTINGS += [argument.name for argument in OWN_ARGUMENTS if argument.name != "weights"]
+_NOT_OF_FLAGS = ("weights", "cache", "checkpoints")  # a file's numbers, and what has a flag for each of its fields
+_SETTINGS += [argument.name for argument in OWN_ARGUMENTS if argument.name not in _NOT_OF_FLAGS]
 # Destinations of flags, and the names of TensorBoardLog's arguments.
 _LOG_OPTIONS = {"log_pairs": "pairs", "log_analogies": "analogies", "log_probe": "probes"}
 _LOG_OPTIONS |= {"log_projector": "projector", "log_trace": "trace_seconds"}

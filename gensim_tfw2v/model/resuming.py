@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 # Arguments that `resume()` takes. Its `checkpoint_dir` is the folder to resume from, and to write checkpoints to.
 MAY_CHANGE = frozenset(
     ("workers", *(argument.name for argument in OWN_ARGUMENTS if not argument.is_fixed_in_training))
-) - {"checkpoint_dir"}
+) - {"checkpoint_dir", "checkpoints", "cache"}
 
 
 @contextmanager

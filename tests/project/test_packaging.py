@@ -49,7 +49,10 @@ def test_evaluating_vectors_does_not_import_tensorflow() -> None:
 
 def test_every_public_name_is_there_and_no_other() -> None:
     assert gensim_tfw2v.__all__ == [
+        "Cache",
         "CheckpointError",
+        "Checkpoints",
+        "Cluster",
         "ClusterError",
         "DivergenceError",
         "EarlyStopping",
@@ -60,6 +63,7 @@ def test_every_public_name_is_there_and_no_other() -> None:
         "TFFastText",
         "TFWord2Vec",
         "TensorBoardLog",
+        "Validation",
         "Word2Vec",
         "Word2VecVectorizer",
         "__version__",
