@@ -23,6 +23,7 @@ __all__ = [
     "TFDoc2Vec",
     "TFFastText",
     "TFWord2Vec",
+    "TaggedLines",
     "TensorBoardLog",
     "Word2Vec",
     "Word2VecVectorizer",
@@ -55,6 +56,7 @@ _HOMES = {
     "TFDoc2Vec": ("doc2vec", "TFDoc2Vec"),
     "TFFastText": ("fasttext", "TFFastText"),
     "TFWord2Vec": ("word2vec", "TFWord2Vec"),
+    "TaggedLines": ("corpus.tagged_lines", "TaggedLines"),
     "TensorBoardLog": ("tensorboard.options", "TensorBoardLog"),
     "Word2Vec": ("word2vec", "TFWord2Vec"),
     "Word2VecVectorizer": ("integrations.vectorizer", "Word2VecVectorizer"),
@@ -80,6 +82,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.cluster.errors import ClusterError
     from gensim_tfw2v.cluster.local import local_cluster
     from gensim_tfw2v.corpus.encode import encode_corpus
+    from gensim_tfw2v.corpus.tagged_lines import TaggedLines
     from gensim_tfw2v.doc2vec import TFDoc2Vec
     from gensim_tfw2v.evaluation.scoring import score_vectors
     from gensim_tfw2v.fasttext import TFFastText, load_facebook_model

@@ -59,6 +59,7 @@ def test_every_public_name_is_there_and_no_other() -> None:
         "TFDoc2Vec",
         "TFFastText",
         "TFWord2Vec",
+        "TaggedLines",
         "TensorBoardLog",
         "Word2Vec",
         "Word2VecVectorizer",
