@@ -16,7 +16,9 @@ __all__ = [
     "CheckpointError",
     "ClusterError",
     "DivergenceError",
+    "Doc2VecVectorizer",
     "EarlyStopping",
+    "FastTextVectorizer",
     "NeighbourIndex",
     "RandomWalks",
     "SearchResult",
@@ -49,7 +51,9 @@ _HOMES = {
     "CheckpointError": ("checkpoints.errors", "CheckpointError"),
     "ClusterError": ("cluster.errors", "ClusterError"),
     "DivergenceError": ("training.divergence", "DivergenceError"),
+    "Doc2VecVectorizer": ("integrations.document_vectorizer", "Doc2VecVectorizer"),
     "EarlyStopping": ("training.early_stopping", "EarlyStopping"),
+    "FastTextVectorizer": ("integrations.vectorizer", "FastTextVectorizer"),
     "NeighbourIndex": ("integrations.neighbour_index", "NeighbourIndex"),
     "RandomWalks": ("walks.random_walks", "RandomWalks"),
     "SearchResult": ("search.search", "SearchResult"),
@@ -88,10 +92,11 @@ if TYPE_CHECKING:
     from gensim_tfw2v.fasttext import TFFastText, load_facebook_model
     from gensim_tfw2v.files.pretrained import export_pretrained
     from gensim_tfw2v.files.safe_vectors import load_vectors_safely
+    from gensim_tfw2v.integrations.document_vectorizer import Doc2VecVectorizer
     from gensim_tfw2v.integrations.keras_embedding import keras_embedding
     from gensim_tfw2v.integrations.neighbour_index import NeighbourIndex, build_index
     from gensim_tfw2v.integrations.ray_cluster import ray_cluster
-    from gensim_tfw2v.integrations.vectorizer import Word2VecVectorizer
+    from gensim_tfw2v.integrations.vectorizer import FastTextVectorizer, Word2VecVectorizer
     from gensim_tfw2v.model.merged_vectors import merge_vectors
     from gensim_tfw2v.placement.designs import register_design
     from gensim_tfw2v.placement.server import register_functions as register_task_functions
