@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gensim.models import Doc2Vec, Word2Vec
+from gensim.models.doc2vec import TaggedLineDocument
 
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.document_blocks import BagOfWordsBlockMaker, DocumentBlockMaker
@@ -59,6 +60,13 @@ def with_documents(
     if model.dm:
         return DocumentBlockMaker(**fields)
     return BagOfWordsBlockMaker(**fields, pairs_words=bool(model.dbow_words) and freeze in (None, "outputs"))
+
+
+def size_of_documents(corpus_iterable: Iterable[Any] | None = None, corpus_file: str | None = None) -> tuple[int, int]:
+    """Return the number of raw words and of documents of a corpus, which are read."""
+    documents = TaggedLineDocument(corpus_file) if corpus_iterable is None else corpus_iterable
+    lengths = [len(document.words) for document in documents]
+    return sum(lengths), len(lengths)
 
 
 def check_documents(arguments: Mapping[str, Any]) -> None:

@@ -208,6 +208,7 @@ def check_settings(settings: Mapping[str, Any], checkpoint: Checkpoint) -> None:
     choices, before = state_in(checkpoint).choices, checkpoint.content["model"]
     subwords = checkpoint.content.get("subwords", {})
     began_with = {**before, **subwords, "alpha": choices.alpha, "min_alpha": choices.min_alpha}
+    began_with["dm"] = int(not before["sg"])  # of a model with documents
     for name, value in settings.items():
         is_known = name in began_with and name not in MAY_CHANGE and name != "epochs"
         if is_known and not is_left_open(name, value) and value != began_with[name]:
