@@ -1,8 +1,9 @@
 """Sentences with documents → blocks in which tokens are trained by the vectors of their documents' tags.
 
-With distributed memory (`dm`), a document's vectors are further contexts of each of its tokens. With a distributed bag
-of words (`dbow`), a token has no contexts, and each of the document's vectors predicts it alone. So does each word of
-its window if words are trained beside documents: a pair of words is then a token of the block, too.
+With distributed memory (`dm`), a document's vectors are further contexts of each of its tokens. With `dm_concat`, they
+are concatenated with those of the contexts. With a distributed bag of words (`dbow`), a token has no contexts, and each
+of the document's vectors predicts it alone. So does each word of its window if words are trained beside documents: a
+pair of words is then a token of the block, too.
 """
 
 from __future__ import annotations
@@ -45,6 +46,29 @@ class DocumentBlockMaker(BlockMaker):
             documents=documents,
             pairs=_sums(is_trained, block.weights),
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConcatenationBlockMaker(DocumentBlockMaker):
+    """Makes blocks in which the vectors of a document and of a window are concatenated.
+
+    The last member of a block's bags is the null word, which stands for places beyond the ends of a document.
+    """
+
+    tag_count: int
+    """The tags that a document must have; others are left out."""
+    null_word: int
+
+    def _block(self, kept: Sentences, random: RandomNumbers) -> Block | None:
+        if kept.documents is None:
+            return None
+        _, offsets = self.tags.indices(kept.documents)
+        kept = kept.whole(np.diff(offsets) == self.tag_count)
+        block = super()._block(kept, random) if kept.ids.size else None
+        if block is None or block.bags is None:
+            return None
+        members = np.append(block.bags.members, self.null_word).astype(np.int64)
+        return replace(block, bags=Bags.joined(members, np.append(block.bags.offsets, len(members))))
 
 
 @dataclass(frozen=True, kw_only=True)

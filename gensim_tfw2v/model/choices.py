@@ -11,7 +11,7 @@ from gensim_tfw2v.blocks.batch_shape import choose_batch_shape, choose_windows, 
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler, keep_probabilities, kept_counts, word_counts
-from gensim_tfw2v.model.documents import has_documents, trains_skip_gram
+from gensim_tfw2v.model.documents import concatenates, has_documents, trains_skip_gram
 from gensim_tfw2v.model.subwords import word_bags
 from gensim_tfw2v.placement.request import Draws, PlacementChoice
 from gensim_tfw2v.runtime.devices import GPU, THE_CPU
@@ -41,7 +41,14 @@ def choices_for(
     bags, skip_gram = word_bags(model) is not None, trains_skip_gram(model)
     are_rows_summed = bags or has_documents(model)
     in_running_sums = (flat or are_rows_summed) and sums_even_contexts(skip_gram, model.window, are_rows_summed)
-    windows = choose_windows(bool(model.shrink_windows), bool(model.hs), words, in_running_sums)
+    draws_windows = bool(model.shrink_windows) and not concatenates(model)
+    windows = choose_windows(draws_windows, bool(model.hs), words, in_running_sums)
+    if concatenates(model) and not _moves_by_run(choice):
+        raise RuntimeError(
+            "dm_concat=1 is trained by the package's compiled operations on the CPU, which this training does not use; "
+            "leave device out and TFW2V_STEP unset, and see that the package was installed with a C compiler, or use "
+            "gensim.models.Doc2Vec"
+        )
     if has_documents(model) and not _moves_by_run(choice):
         raise RuntimeError(
             "documents are trained by the package's compiled operations on the CPU, which this training does not use; "
@@ -94,6 +101,12 @@ def block_maker(model: Word2Vec, choices: TrainingChoices) -> BlockMaker:
 def _batch_shape(
     model: Word2Vec, kept: Float64Array, choice: PlacementChoice, flat: bool, fast_bfloat16: bool, tiled: bool
 ) -> BatchShape:
+    run_tokens, shared_negatives = model.run_tokens, model.shared_negatives
+    if concatenates(model) and model.negative:
+        usual_tokens, usual_negatives = tuning.CONCATENATED_RUN
+        run_tokens = run_tokens or usual_tokens
+        wanted = run_tokens * usual_negatives * max(1.0, model.negative / tuning.USUAL_NEGATIVE)
+        shared_negatives = shared_negatives or round(wanted)
     return choose_batch_shape(
         kept,
         model.vector_size,
@@ -102,8 +115,8 @@ def _batch_shape(
         trains_skip_gram(model),
         bool(model.hs),
         model.batch_tokens,
-        model.run_tokens or (tuning.DOCUMENT_RUN_TOKENS if has_documents(model) else None),
-        model.shared_negatives,
+        run_tokens or (tuning.DOCUMENT_RUN_TOKENS if has_documents(model) else None),
+        shared_negatives,
         bfloat16_products=fast_bfloat16 if model.compute_dtype is None else model.compute_dtype == "bfloat16",
         tiled=tiled,
         cores=choice.cores,
@@ -159,4 +172,5 @@ def _step_settings(
         weighted=weighted,
         bags=bags,
         documents=has_documents(model),
+        concatenated=concatenates(model),
     )
