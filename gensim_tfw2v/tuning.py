@@ -79,6 +79,8 @@ SMALL_CBOW_RUN = (16, 2)
 SMALL_CBOW_RUN_OF_FEW_NEGATIVES = (32, 1)  # where words occur often, in flat vocabularies or in wide windows
 # All tokens of a run take their steps from the same version of their document's vector.
 DOCUMENT_RUN_TOKENS = 16
+# The same where contexts are concatenated and trained with negatives, and its negatives for each token.
+CONCATENATED_RUN = (4, 3)
 # Without negatives, a run shares only contexts. Threads wait less for each other's writes of nodes in long runs, but
 # text of a small vocabulary learns more from short ones. CBOW scores lower if the runs of all cores have more tokens
 # together than the last number.

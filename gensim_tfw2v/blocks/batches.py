@@ -107,6 +107,8 @@ class BlockMaker:
     """Reads the sentences of chunks that are spans of an encoded corpus."""
     bags: Bags | None = None
     """The input rows of each word; None: a word has one, with the word's id."""
+    least_widening: int = 1
+    """Tokens that runs are widened by on each side, even if no window reaches so far."""
 
     def make(self, sentences: Sentences, random: RandomNumbers) -> Block | None:
         """Return the block of these sentences, or None if subsampling keeps no token."""
@@ -119,7 +121,7 @@ class BlockMaker:
         """Return the block of the sentences that subsampling has left, or None if it would train nothing."""
         grid = (*self.shape.cut(kept.ids.size), self.shape.run_tokens)
         left, right, farthest = draw_windows(kept, grid, self.window, self.windows is Windows.DRAWN, random)
-        window = max(1, farthest)
+        window = max(self.least_widening, farthest)
         candidates = self._draw_negatives(grid, random)
         weights = None if kept.weights is None else weights_of(np.repeat(kept.weights, kept.lengths), grid)
         if self.skip_gram and candidates is not None:

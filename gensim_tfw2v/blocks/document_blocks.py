@@ -1,8 +1,9 @@
 """Sentences with documents → blocks in which tokens are trained by the vectors of their documents' tags.
 
-With distributed memory (`dm`), a document's vectors are further contexts of each of its tokens. With a distributed bag
-of words (`dbow`), a token has no contexts, and each of the document's vectors predicts it alone. So does each word of
-its window if words are trained beside documents: a pair of words is then a token of the block, too.
+With distributed memory (`dm`), a document's vectors are further contexts of each of its tokens. With `dm_concat`, they
+are concatenated with those of the contexts. With a distributed bag of words (`dbow`), a token has no contexts, and each
+of the document's vectors predicts it alone. So does each word of its window if words are trained beside documents: a
+pair of words is then a token of the block, too.
 """
 
 from __future__ import annotations
@@ -50,6 +51,27 @@ class DocumentBlockMaker(BlockMaker):
         """Return the input rows of tags that no other document has."""
         rows: Int32Array = tags.indices[tags.are_unique] + np.int32(self.first_row)
         return rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConcatenationBlockMaker(DocumentBlockMaker):
+    """Makes blocks in which the vectors of a document and of a window are concatenated.
+
+    The last member of a block's bags is the null word, which stands for places beyond the ends of a document.
+    """
+
+    tags_of_each: int
+    """The tags that a document must have; others are left out."""
+    null_word: int
+
+    def _block(self, kept: Sentences, random: RandomNumbers) -> Block | None:
+        numbers, tags = tags_of(kept)
+        kept = kept.whole(np.diff(tags.offsets)[numbers] == self.tags_of_each)
+        block = super()._block(kept, random) if kept.ids.size else None
+        if block is None or block.bags is None:
+            return None
+        members = np.append(block.bags.members, self.null_word).astype(np.int64)
+        return replace(block, bags=Bags.joined(members, np.append(block.bags.offsets, len(members))))
 
 
 @dataclass(frozen=True, kw_only=True)

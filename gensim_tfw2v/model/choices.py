@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from gensim.models import Word2Vec
 
@@ -19,7 +21,7 @@ from gensim_tfw2v.blocks.batch_shape import (
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler, keep_probabilities, kept_counts, word_counts
-from gensim_tfw2v.model.documents import has_documents, trains_skip_gram
+from gensim_tfw2v.model.documents import concatenates, has_documents, trains_skip_gram
 from gensim_tfw2v.model.subwords import word_bags
 from gensim_tfw2v.placement.request import Draws, PlacementChoice
 from gensim_tfw2v.runtime.devices import GPU, THE_CPU
@@ -49,7 +51,14 @@ def choices_for(
     bags, skip_gram = word_bags(model) is not None, trains_skip_gram(model)
     are_rows_summed = bags or has_documents(model)
     in_running_sums = (flat or are_rows_summed) and sums_even_contexts(skip_gram, model.window, are_rows_summed)
-    windows = choose_windows(bool(model.shrink_windows), bool(model.hs), words, in_running_sums)
+    draws_windows = bool(model.shrink_windows) and not concatenates(model)
+    windows = choose_windows(draws_windows, bool(model.hs), words, in_running_sums)
+    if concatenates(model) and not moves_by_run(choice):
+        raise RuntimeError(
+            "dm_concat=1 is trained by the package's compiled operations on the CPU, which this training does not use; "
+            "leave device out and TFW2V_STEP unset, and see that the package was installed with a C compiler, or use "
+            "gensim.models.Doc2Vec"
+        )
     # Whether the plain step trains, on a CPU; CPUs of a cluster's workers count as this one. GPUs round to TF32.
     on_plain_cpu = not (_is_on_gpu(choice) or moves_by_run(choice))
     fast_bfloat16 = on_plain_cpu and multiplies_bfloat16()
@@ -108,11 +117,20 @@ def _batch_shape(
         exchanged=choice.exchanged_batches,
     )
     own = OwnShape(
-        batch_tokens=model.batch_tokens,
-        run_tokens=model.run_tokens or (tuning.DOCUMENT_RUN_TOKENS if has_documents(model) else None),
-        shared_negatives=model.shared_negatives,
+        batch_tokens=model.batch_tokens, run_tokens=model.run_tokens, shared_negatives=model.shared_negatives
     )
+    if concatenates(model) and model.negative:
+        own = _of_concatenations(own, model.negative)
+    elif has_documents(model) and own.run_tokens is None:
+        own = replace(own, run_tokens=tuning.DOCUMENT_RUN_TOKENS)
     return choose_batch_shape(trained, stepping, own)
+
+
+def _of_concatenations(own: OwnShape, negative: int) -> OwnShape:
+    tokens, negatives_for_each = tuning.CONCATENATED_RUN
+    tokens = own.run_tokens or tokens
+    wanted = tokens * negatives_for_each * max(1.0, negative / tuning.USUAL_NEGATIVE)
+    return replace(own, run_tokens=tokens, shared_negatives=own.shared_negatives or round(wanted))
 
 
 def _is_on_gpu(choice: PlacementChoice) -> bool:
@@ -160,4 +178,5 @@ def _step_settings(
         weighted=weighted,
         bags=bags,
         documents=has_documents(model),
+        concatenated=concatenates(model),
     )

@@ -17,7 +17,7 @@ from gensim_tfw2v.model.arguments import plain_arguments
 from gensim_tfw2v.model.choices import block_maker, choices_for, moves_by_run
 from gensim_tfw2v.model.consistency import check_fits
 from gensim_tfw2v.model.corpus_reading import Corpus, CorpusReader
-from gensim_tfw2v.model.documents import check_documents, with_documents
+from gensim_tfw2v.model.documents import check_documents, concatenates, with_documents
 from gensim_tfw2v.model.input_parts import input_parts
 from gensim_tfw2v.model.tables import tables_of
 from gensim_tfw2v.model.training_plan import make_placement, placement_for
@@ -38,6 +38,11 @@ def infer(
     settings = plain_arguments({"epochs": epochs or model.epochs, **rates})
     numbered = _NumberedDocuments(documents, corpus_file)
     check_documents({**vars(model), "corpus_file": corpus_file})
+    if concatenates(model) and model.dm_tag_count != 1:
+        raise ValueError(
+            f"infer_corpus() infers one vector a document, and dm_tag_count={model.dm_tag_count} needs as many; use a "
+            "model with dm_tag_count=1"
+        )
     check_fits(model)
     check_runs_at_once()
     rows, words = _first_vectors(numbered, model.vector_size)

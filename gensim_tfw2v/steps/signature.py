@@ -26,6 +26,7 @@ class Objective:
     freezes_outputs: bool = False  # no step changes output vectors, nor nodes
     bags: bool = False  # inputs are bags of rows, such as a word and its n-grams
     documents: bool = False  # a CBOW token has the rows of its document besides those of its contexts
+    concatenated: bool = False  # all these rows are concatenated; outputs and nodes are as long
 
     def tables(self) -> list[int]:
         """Return which of inputs, outputs and nodes the steps read."""

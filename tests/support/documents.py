@@ -14,6 +14,7 @@ from gensim.test.utils import datapath
 MODES: dict[str, dict[str, Any]] = {
     "dm": {"dm": 1},
     "dm-sum": {"dm": 1, "dm_mean": 0},
+    "dm-concatenated": {"dm": 1, "dm_concat": 1, "window": 3},
     "dm-hierarchical": {"dm": 1, "hs": 1, "negative": 0},
     "dbow": {"dm": 0},
     "dbow-hierarchical": {"dm": 0, "hs": 1, "negative": 0},

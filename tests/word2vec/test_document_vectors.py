@@ -93,7 +93,7 @@ def test_a_distributed_bag_of_words_leaves_words_as_they_are_unless_they_are_tra
 @EACH_MODE
 def test_tags_may_be_of_both_types_and_several(mode: dict[str, Any]) -> None:
     documents = [TaggedDocument(each.words, [tag, "ABC"[tag % 3]]) for tag, each in enumerate(TOPICS)]
-    model = TFDoc2Vec(documents, **SMALL | mode | {"epochs": 40})
+    model = TFDoc2Vec(documents, **SMALL | mode | {"epochs": 40, "dm_tag_count": 2})
     assert len(model.dv) == 63
     for topic in range(3):
         of_topic = np.array([model.dv[tag] for tag in range(60) if tag % 3 == topic]).mean(0)
@@ -238,7 +238,6 @@ def test_callbacks_see_the_vectors_of_documents_after_each_epoch(tmp_path: Path)
 
 
 REFUSED: list[tuple[str, Any]] = [
-    ("dm_concat", 1),
     ("vectors_on_servers", True),
     ("distribution", "partition"),
     ("validation_metric", "hits@10"),
