@@ -22,8 +22,7 @@ class TFDoc2Vec(TFWord2Vec, Doc2Vec):
 
     Every argument, attribute and method of gensim's class has the same meaning; `train()` runs TensorFlow graphs.
     Behind gensim's arguments are those that `TFWord2Vec` has of its own, each by name, and it has all of its methods.
-    Documents are trained in this process or on a cluster, and with concatenated contexts (``dm_concat=1``) in this process
-    alone.
+    Documents are trained in this process or on a cluster, with concatenated contexts (``dm_concat=1``) in this process.
 
     Examples
     --------

@@ -55,9 +55,9 @@ def choices_for(
     windows = choose_windows(draws_windows, bool(model.hs), words, in_running_sums)
     if concatenates(model) and not moves_by_run(choice):
         raise RuntimeError(
-            "dm_concat=1 is trained by the package's compiled operations on the CPU, which this training does not use; "
-            "leave device out and TFW2V_STEP unset, and see that the package was installed with a C compiler, or use "
-            "gensim.models.Doc2Vec"
+            "documents with dm_concat=1 are trained by the package's compiled operations on the CPU, which this "
+            "training does not use; leave device out and TFW2V_STEP unset, and see that the package was installed with "
+            "a C compiler, or use gensim.models.Doc2Vec"
         )
     # Whether the plain step trains, on a CPU; CPUs of a cluster's workers count as this one. GPUs round to TF32.
     on_plain_cpu = not (_is_on_gpu(choice) or moves_by_run(choice))

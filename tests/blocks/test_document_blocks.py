@@ -15,7 +15,7 @@ from support.reference_blocks import as_reference_batches, gensim_paths, small_v
 
 from gensim_tfw2v.blocks.batches import BatchShape, Block, Windows
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
-from gensim_tfw2v.blocks.document_blocks import BagOfWordsBlockMaker, DocumentBlockMaker
+from gensim_tfw2v.blocks.document_blocks import BagOfWordsBlockMaker, ConcatenationBlockMaker, DocumentBlockMaker
 from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler
 from gensim_tfw2v.corpus.documents import TagLists
@@ -28,6 +28,7 @@ from gensim_tfw2v.steps.kernel import COMPILED, PLAIN, kernel
 from gensim_tfw2v.steps.settings import ALL_WORDS, StepSettings
 
 WORDS, TAGS, SIZE, WINDOW, NEGATIVES = 12, 5, 8, 2, 6
+NULL_WORD = 3
 TAG_LISTS: list[list[int]] = [[0], [1, 3], [], [2], [4, 0, 1], [0], [3, 3]]
 LENGTHS = [5, 1, 4, 7, 3, 1, 20]
 RATE = 0.05
@@ -43,6 +44,11 @@ class Case(NamedTuple):
     mean: bool = True
     weighted: bool = False
     freeze: str | None = None
+    concatenated: bool = False
+
+    @property
+    def output_size(self) -> int:
+        return SIZE * (1 + 2 * WINDOW) if self.concatenated else SIZE
 
 
 CASES = {
@@ -53,6 +59,10 @@ CASES = {
     "dm, words' inputs frozen": Case(freeze="inputs"),
     "dm, words frozen": Case(freeze=ALL_WORDS),
     "dm tree, words frozen": Case(negative=0, tree=True, freeze=ALL_WORDS),
+    "concatenated": Case(concatenated=True),
+    "concatenated tree": Case(concatenated=True, negative=0, tree=True),
+    "concatenated, weighted": Case(concatenated=True, weighted=True),
+    "concatenated, words frozen": Case(concatenated=True, freeze=ALL_WORDS),
     "dbow": Case(dm=False),
     "dbow tree": Case(dm=False, negative=0, tree=True),
     "dbow, weighted": Case(dm=False, weighted=True),
@@ -89,6 +99,8 @@ def example_of(case: Case, runs_apart: bool = False) -> Example:
         "runs_apart": runs_apart,
     }
     maker = DocumentBlockMaker(**fields) if case.dm else BagOfWordsBlockMaker(**fields, pairs_words=case.words)
+    if case.concatenated:
+        maker = ConcatenationBlockMaker(**fields, tags_of_each=1, null_word=NULL_WORD, least_widening=WINDOW)
     ids = rng.integers(0, WORDS, sum(LENGTHS)).astype(np.int32)
     ends = np.cumsum([0, *LENGTHS])
     numbers = np.array([tags.number(each) for each in TAG_LISTS], np.int32)
@@ -117,9 +129,10 @@ def reference_batches(case: Case, example: Example) -> tuple[list[ReferenceBatch
     given = example.task.content.weights
     weights = [1.0] * len(LENGTHS) if given is None else given.tolist()
     if case.dm:
-        sentences = example.sentences
-        rows = [[WORDS + tag for tag in tags] for tags, ids in zip(TAG_LISTS, sentences, strict=True) for _ in ids]
-        counts = [weight for weight, ids in zip(weights, sentences, strict=True) for _ in ids]
+        chosen = [number for number, tags in enumerate(TAG_LISTS) if len(tags) == 1 or not case.concatenated]
+        sentences = [example.sentences[number] for number in chosen]
+        rows = [[WORDS + tag for tag in TAG_LISTS[number]] for number in chosen for _ in example.sentences[number]]
+        counts = [weights[number] for number in chosen for _ in example.sentences[number]]
     else:
         pairs = pairs_of(case, example.sentences, weights)
         sentences, rows, counts = [[pair[0] for pair in pairs]], [pair[1] for pair in pairs], [p[2] for p in pairs]
@@ -133,11 +146,18 @@ def reference_batches(case: Case, example: Example) -> tuple[list[ReferenceBatch
     for batch in batches:
         end = place + len(batch.words)
         batch.documents, batch.weights = rows[place:end], counts[place:end]
+        if case.concatenated:
+            batch.places = [_whole_window(place + number, each) for number, (each,) in enumerate(batch.windows)]
         place = end
     assert place == len(rows)
     if example.maker.runs_apart:
         batches = dealt_out(batches, prepared.block)
     return batches, [word for sentence in sentences for word in sentence]
+
+
+def _whole_window(place: int, contexts: list[int]) -> list[int | None]:
+    reach = [distance for distance in range(-WINDOW, WINDOW + 1) if distance]
+    return [place + distance if place + distance in contexts else None for distance in reach]
 
 
 def dealt_out(batches: list[ReferenceBatch], block: Block) -> list[ReferenceBatch]:
@@ -177,20 +197,30 @@ def on_copies_of_rows(settings: StepSettings, maker: DocumentBlockMaker) -> Loca
     return LocalRounds(settings, maker, Calls(1, cores=1), parts=1)
 
 
-@pytest.mark.parametrize(
-    ("place", "step"), [(LocalPlacement, COMPILED), (on_copies_of_rows, COMPILED), (LocalPlacement, PLAIN)]
-)
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+PLACES = {
+    "compiled": (LocalPlacement, COMPILED),
+    "copies of rows": (on_copies_of_rows, COMPILED),
+    "plain": (LocalPlacement, PLAIN),
+}
+TRAINED = [
+    pytest.param(*of_place, case, id=f"{name} {place}")
+    for place, of_place in PLACES.items()
+    for name, case in CASES.items()
+    if place == "compiled" or not case.concatenated
+]
+
+
+@pytest.mark.parametrize(("place", "step", "case"), TRAINED)
 def test_a_block_of_documents_trains_as_plain_loops_do(
-    case: Case, place: Callable[..., LocalPlacement], step: str, use_step: Callable[[str], None]
+    place: Callable[..., LocalPlacement], step: str, case: Case, use_step: Callable[[str], None]
 ) -> None:
     use_step(step)
     example = example_of(case, runs_apart=step == PLAIN)
     rng = np.random.default_rng(1)
     tables = ModelTables(
         inputs=rng.normal(0, 0.5, (WORDS + TAGS, SIZE)).astype(np.float32),
-        outputs=rng.normal(0, 0.5, (WORDS, SIZE)).astype(np.float32) if case.negative else None,
-        nodes=rng.normal(0, 1, (WORDS, SIZE)).astype(np.float32) if case.tree else None,
+        outputs=rng.normal(0, 0.5, (WORDS, case.output_size)).astype(np.float32) if case.negative else None,
+        nodes=rng.normal(0, 1, (WORDS, case.output_size)).astype(np.float32) if case.tree else None,
         lock_factors=np.ones(1, np.float32),
     )
     settings = StepSettings(
@@ -207,6 +237,7 @@ def test_a_block_of_documents_trains_as_plain_loops_do(
         weighted=case.weighted,
         freeze=case.freeze,
         documents=True,
+        concatenated=case.concatenated,
     )
     expected = ReferenceModel(
         *(None if each is None else each.astype(np.float64) for each in (tables.inputs, tables.outputs, tables.nodes)),
@@ -217,6 +248,7 @@ def test_a_block_of_documents_trains_as_plain_loops_do(
         max_step=1e9,
         in_runs=step == COMPILED,
         freeze=case.freeze,
+        null_word=NULL_WORD if case.concatenated else None,
     )
     batches, words = reference_batches(case, example)
     placement = place(settings, example.maker)
@@ -237,7 +269,7 @@ def test_a_block_of_documents_trains_as_plain_loops_do(
         for batch in batches
     ]
     np.testing.assert_allclose(found.pairs, trained, rtol=1e-5)
-    assert found.tokens == sum(LENGTHS)
+    assert found.tokens == (len(words) if case.dm else sum(LENGTHS))
 
 
 def test_a_chunk_without_tags_trains_no_distributed_bag() -> None:

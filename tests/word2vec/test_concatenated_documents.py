@@ -171,7 +171,9 @@ def test_the_plain_step_refuses_concatenated_contexts(monkeypatch: pytest.Monkey
     monkeypatch.setenv("TFW2V_STEP", "plain")
     kernel.cache_clear()
     try:
-        with pytest.raises(RuntimeError, match="dm_concat=1 is trained by the package's compiled operations"):
+        with pytest.raises(
+            RuntimeError, match="documents with dm_concat=1 are trained by the package's compiled operations"
+        ):
             TFDoc2Vec(TOPICS, **CONCATENATED)
     finally:
         kernel.cache_clear()
