@@ -18,6 +18,7 @@ from gensim_tfw2v.blocks.document_blocks import BagOfWordsBlockMaker, DocumentBl
 from gensim_tfw2v.blocks.huffman import HuffmanTree, build_huffman_tree
 from gensim_tfw2v.blocks.making_side_by_side import prepare_side_by_side
 from gensim_tfw2v.corpus.sentences import DocumentTags, Sentences
+from gensim_tfw2v.placement.averaging.round_block import OWN_BLOCK
 from gensim_tfw2v.placement.server_rows.staging import stage
 from gensim_tfw2v.placement.tasks.assignment import Assignment
 from gensim_tfw2v.placement.tasks.model import WorkerModel
@@ -222,6 +223,26 @@ def test_outputs_are_trained_against_means_of_words_and_tags() -> None:
     assert contexts == pytest.approx(((block.left + block.right).sum() + 60) / tokens, rel=1e-5)
     single, settings = block_of_documents(dm=False)
     assert moment_weights(single, settings).tolist() == [1, 0]
+
+
+def test_a_worker_of_averaging_trains_rows_of_all_tables_though_there_are_fewer_tags_than_words() -> None:
+    fields = vars(maker_from(0)) | {"skip_gram": False, "tag_count": 2, "first_row": 1}
+    tags = DocumentTags(np.array([0, 1], np.int32), np.arange(3, dtype=np.int32), np.zeros(2, bool))
+    content = Sentences(np.array([WORDS - 3] * 4, np.int32), np.array([2, 2], np.int32), None, np.arange(2), tags)
+    model = WorkerModel(
+        replace(SETTINGS, skip_gram=False, documents=True),
+        BagOfWordsBlockMaker(**fields, pairs_words=False),
+        WORDS,
+        0,
+        np.ones(1, np.float32),
+        input_rows=3,
+    )
+    content = replace(content, documents=np.arange(2, dtype=np.int32))
+    assignment = Assignment(0, 1, 2, NOT_SHARED, replace(work_on(0), content=content))
+    trained = OWN_BLOCK.make(model, assignment, np.zeros(0)).extra.trained
+    inputs, outputs, _ = np.split(trained.rows, np.cumsum(trained.counts)[:-1])
+    assert inputs.tolist() == [1, 2]
+    assert outputs.tolist()[-1] == WORDS - 3
 
 
 def test_a_block_alone_has_no_hot_rows() -> None:

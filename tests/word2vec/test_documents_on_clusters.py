@@ -10,6 +10,7 @@ import pytest
 from gensim.models.doc2vec import TaggedDocument
 from support.contract import assert_equal_models, learnt_arrays
 from support.documents import MODES, SMALL, TOPICS, arrays_of, lee, similarities, unit
+from support.event_files import events_of
 from support.placements import shared_cluster
 
 from gensim_tfw2v import TFDoc2Vec
@@ -105,6 +106,14 @@ def test_new_documents_are_inferred_in_this_process(distribution: str) -> None:
     assert found.shape == (7, 20) and np.isfinite(found).all()
     for name, values in learnt_arrays(model).items():
         np.testing.assert_array_equal(values, before[name], err_msg=name)
+
+
+def test_a_cluster_logs_what_one_process_logs(tmp_path: Path) -> None:
+    on_cluster(logdir=tmp_path / "cluster", distribution="synchronous")
+    TFDoc2Vec(TOPICS, **SMALL, logdir=tmp_path / "here")
+    there, here = (events_of(tmp_path / place).Tags() for place in ("cluster", "here"))
+    for kind in ("scalars", "tensors"):
+        assert set(there[kind]) >= {tag for tag in here[kind] if not tag.startswith("system/")}
 
 
 def test_lines_of_a_file_are_documents_on_a_cluster(tmp_path: Path) -> None:
