@@ -32,8 +32,10 @@ _FLAGS = [
     *("-std=gnu11", "-O3", "-Wall"),
     *("-fno-math-errno", "-fno-trapping-math"),  # both are unused
     *("-fvisibility=hidden", "-fno-semantic-interposition"),  # a name such as `fail` may be in other libraries, too
-    "-fno-tree-loop-distribute-patterns",  # a loop that copies a short vector must not become a call of memcpy
 ]
+# A loop that copies a short vector must not become a call of memcpy. This is a flag of GCC, which new versions of Zig
+# refuse.
+_FLAGS_OF_SOME = ["-fno-tree-loop-distribute-patterns"]
 _LEVELS = ["baseline", "v3", "v4"] if _PROCESSOR == "x86_64" else ["baseline"]
 _ZIG_CC = ["cc", "-target", f"{_PROCESSOR}-linux-gnu.2.17"]
 
@@ -44,6 +46,12 @@ def _compiler() -> str | None:
         return None
     configured = (sysconfig.get_config_var("CC") or "cc").split()[0]
     return next(filter(None, map(shutil.which, (configured, "cc", "gcc", "clang"))), None)
+
+
+def _accepted(compiler: list[str], flags: list[str]) -> list[str]:
+    """Return those flags with which a compiler reads an empty file."""
+    reads = [*compiler, "-E", "-x", "c", os.devnull]
+    return [flag for flag in flags if subprocess.run([*reads, flag], capture_output=True).returncode == 0]
 
 
 def _zig(folder: str) -> list[str]:
@@ -109,7 +117,9 @@ class BuildLibraries(build_ext):
     def _build_with(self, compiler: list[str], is_zig: bool) -> None:
         stripped = ["-s"] if is_zig else []  # Zig adds information for debuggers unasked
         self.compiler.set_executables(compiler_so=[*compiler, "-fPIC"], linker_so=[*compiler, "-shared", *stripped])
+        of_this = _accepted(compiler, _FLAGS_OF_SOME)
         for extension in self.extensions:
+            extension.extra_compile_args += of_this
             level = extension.name.rpartition(".")[2]
             if level in _LEVELS[1:]:
                 instructions = f"x86_64_{level}" if is_zig else f"x86-64-{level}"

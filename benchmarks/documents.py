@@ -17,7 +17,12 @@ from report.reports import add_output_arguments, say, show_score, show_spread, s
 from report.stopping import status_of
 from report.summaries import mean_and_sd, spread
 
-MODES = {"dm": {"dm": 1}, "dbow": {"dm": 0}, "dbow-words": {"dm": 0, "dbow_words": 1}}
+MODES = {
+    "dm": {"dm": 1},
+    "dm-concat": {"dm": 1, "dm_concat": 1},
+    "dbow": {"dm": 0},
+    "dbow-words": {"dm": 0, "dbow_words": 1},
+}
 SYSTEMS = ("gensim", "tfw2v")
 NEAR = 10
 _SETTINGS = ("words", "document_words", "modes", "systems", "epochs", "workers", "optimizer", "run_tokens",

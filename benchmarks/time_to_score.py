@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -14,6 +15,7 @@ from measuring.corpora import articles
 from measuring.jobs import MODES, OPTIMIZERS, Job, add_corpus_argument, job_from, number_from, usable_cores
 from measuring.runner import run_all
 from measuring.systems import SYSTEMS, InProcess, able_to_run, add_systems_arguments, find_or_build
+from report import pictures
 from report.reports import MISSING, add_output_arguments, failure_tables, say, show_score, show_spread, start_report
 from report.stopping import status_of
 from report.summaries import MeanSd, Run, Spread, by_round, mean_and_sd, paired_ratio, spread
@@ -55,11 +57,14 @@ class Result:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Measure all modes; the exit status is 1 if a run failed."""
+    """Measure all modes, or draw what was measured; the exit status is 1 if a run failed."""
     parser = _parser()
     arguments = parser.parse_args(argv)
-    if arguments.quick == (arguments.corpus is not None):
-        parser.error("give either a corpus or --quick")
+    if [arguments.quick, arguments.corpus is not None, arguments.draw is not None].count(True) != 1:
+        parser.error("give either a corpus or --quick, or --draw and a result")
+    if arguments.draw is not None:
+        draw(json.loads(arguments.draw.read_text(encoding="utf8"))["results"], picture_of(arguments.draw))
+        return 0
     if arguments.programs is not None:
         find_or_build(arguments.systems, arguments.programs, say)
     others = [system for system in arguments.systems if system != GENSIM]
@@ -80,6 +85,8 @@ def main(argv: list[str] | None = None) -> int:
 
         for mode in arguments.modes:
             measure(mode, arguments, runs, keep)
+    if draw([asdict(result) for result in results_of(runs)], path := picture_of(report.path(".json"))):
+        report.pictures.append(path)
     print(save())
     return 1 if any("error" in run for run in runs) else 0
 
@@ -111,6 +118,21 @@ def measure(
         if not left:
             return
         say(f"{mode}: below gensim's {target:.2f} after {epochs}: {', '.join(left)}")
+
+
+def picture_of(result: Path) -> Path:
+    """Return the path of the picture beside a file of results."""
+    return result.with_name(f"{result.stem}-seconds.png")
+
+
+def draw(results: Sequence[Mapping[str, Any]], path: Path) -> bool:
+    """Draw the seconds of all that reached the target, and return whether there is a picture."""
+    if not pictures.is_possible():
+        say("no picture: matplotlib is not installed (pip install '.[bench]')")
+        return False
+    if reached := any(result["reached"] for result in results):
+        pictures.draw_seconds(results, path)
+    return reached
 
 
 def reaching(target: float, scores: Mapping[int, float]) -> int | None:
@@ -230,6 +252,7 @@ def _parser() -> argparse.ArgumentParser:
     add_corpus_argument(parser, nargs="?")
     add_output_arguments(parser, "time_to_score")
     add("--quick", action="store_true", help="a small corpus, which says whether the command runs, and little else")
+    add("--draw", type=Path, metavar="RESULT.json", help="draw the picture of an earlier result, and measure nothing")
     add("--modes", nargs="+", choices=list(MODES), default=list(MODES), help="default: all four")
     add_systems_arguments(parser)
     add("--optimizer", choices=OPTIMIZERS, help="of ours (default: the package's own)")

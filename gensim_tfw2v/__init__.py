@@ -13,17 +13,24 @@ from gensim_tfw2v.runtime.forks import watch_forks
 from gensim_tfw2v.version import __version__
 
 __all__ = [
+    "Cache",
     "CheckpointError",
+    "Checkpoints",
+    "Cluster",
     "ClusterError",
     "DivergenceError",
+    "Doc2VecVectorizer",
     "EarlyStopping",
+    "FastTextVectorizer",
     "NeighbourIndex",
     "RandomWalks",
     "SearchResult",
     "TFDoc2Vec",
     "TFFastText",
     "TFWord2Vec",
+    "TaggedLines",
     "TensorBoardLog",
+    "Validation",
     "Word2Vec",
     "Word2VecVectorizer",
     "__version__",
@@ -45,17 +52,24 @@ __all__ = [
 ]
 # The module that has each name, and its name there.
 _HOMES = {
+    "Cache": ("model.argument_groups", "Cache"),
     "CheckpointError": ("checkpoints.errors", "CheckpointError"),
+    "Checkpoints": ("model.argument_groups", "Checkpoints"),
+    "Cluster": ("model.argument_groups", "Cluster"),
     "ClusterError": ("cluster.errors", "ClusterError"),
     "DivergenceError": ("training.divergence", "DivergenceError"),
+    "Doc2VecVectorizer": ("integrations.document_vectorizer", "Doc2VecVectorizer"),
     "EarlyStopping": ("training.early_stopping", "EarlyStopping"),
+    "FastTextVectorizer": ("integrations.vectorizer", "FastTextVectorizer"),
     "NeighbourIndex": ("integrations.neighbour_index", "NeighbourIndex"),
     "RandomWalks": ("walks.random_walks", "RandomWalks"),
     "SearchResult": ("search.search", "SearchResult"),
     "TFDoc2Vec": ("doc2vec", "TFDoc2Vec"),
     "TFFastText": ("fasttext", "TFFastText"),
     "TFWord2Vec": ("word2vec", "TFWord2Vec"),
+    "TaggedLines": ("corpus.tagged_lines", "TaggedLines"),
     "TensorBoardLog": ("tensorboard.options", "TensorBoardLog"),
+    "Validation": ("model.argument_groups", "Validation"),
     "Word2Vec": ("word2vec", "TFWord2Vec"),
     "Word2VecVectorizer": ("integrations.vectorizer", "Word2VecVectorizer"),
     "build_index": ("integrations.neighbour_index", "build_index"),
@@ -80,15 +94,18 @@ if TYPE_CHECKING:
     from gensim_tfw2v.cluster.errors import ClusterError
     from gensim_tfw2v.cluster.local import local_cluster
     from gensim_tfw2v.corpus.encode import encode_corpus
+    from gensim_tfw2v.corpus.tagged_lines import TaggedLines
     from gensim_tfw2v.doc2vec import TFDoc2Vec
     from gensim_tfw2v.evaluation.scoring import score_vectors
     from gensim_tfw2v.fasttext import TFFastText, load_facebook_model
     from gensim_tfw2v.files.pretrained import export_pretrained
     from gensim_tfw2v.files.safe_vectors import load_vectors_safely
+    from gensim_tfw2v.integrations.document_vectorizer import Doc2VecVectorizer
     from gensim_tfw2v.integrations.keras_embedding import keras_embedding
     from gensim_tfw2v.integrations.neighbour_index import NeighbourIndex, build_index
     from gensim_tfw2v.integrations.ray_cluster import ray_cluster
-    from gensim_tfw2v.integrations.vectorizer import Word2VecVectorizer
+    from gensim_tfw2v.integrations.vectorizer import FastTextVectorizer, Word2VecVectorizer
+    from gensim_tfw2v.model.argument_groups import Cache, Checkpoints, Cluster, Validation
     from gensim_tfw2v.model.merged_vectors import merge_vectors
     from gensim_tfw2v.placement.designs import register_design
     from gensim_tfw2v.placement.server import register_functions as register_task_functions

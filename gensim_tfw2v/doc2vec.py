@@ -22,7 +22,7 @@ class TFDoc2Vec(TFWord2Vec, Doc2Vec):
 
     Every argument, attribute and method of gensim's class has the same meaning; `train()` runs TensorFlow graphs.
     Behind gensim's arguments are those that `TFWord2Vec` has of its own, each by name, and it has all of its methods.
-    Documents are trained in one process, and their contexts are summed or averaged (``dm_concat=0``).
+    Documents are trained in this process or on a cluster, with concatenated contexts (``dm_concat=1``) in this process.
 
     Examples
     --------
@@ -71,8 +71,8 @@ class TFDoc2Vec(TFWord2Vec, Doc2Vec):
     ) -> Float32Array:
         """Return the vectors of many new documents, which are inferred at once; the model stays as it is.
 
-        It does for each document what `infer_vector` does, with all workers, about as fast as training. One seed gives
-        the same vectors again.
+        It does for each document what `infer_vector` does, with all workers, about as fast as training, and always in
+        this process. One seed gives the same vectors again.
 
         Parameters
         ----------

@@ -38,7 +38,7 @@ CBOW_TOKENS_PER_ROOT_OF_WORDS = 11.0  # batch tokens per cube root of the vocabu
 # In a flat vocabulary, all words occur about equally often, and often. Text has 20 and more words per effective word,
 # walks on graphs 1 to 5. The effective words are as many as would share tokens as often if all were equally frequent.
 MOST_WORDS_PER_EFFECTIVE_WORD = 8.0
-LEAST_FLAT_COUNT = 200  # mean occurrences of a word in an epoch
+LEAST_FREQUENT_COUNT = 200  # mean occurrences of a word in an epoch
 FLAT_TOKENS_PER_WORD = 1 / 2  # batch tokens per effective word: half of them share their word with another one
 MOST_BATCH_TOKENS = 1024
 # Of skip-gram with negatives where the device that trains also draws: starting a batch takes long there.
@@ -60,9 +60,9 @@ LEAST_SKIP_GRAM_TREE_TOKENS, LEAST_CBOW_TREE_TOKENS = 8, 16
 USUAL_NEGATIVE = 5  # draws for each pair
 SMALL_VOCABULARY = 10_000  # words; smaller corpora train in seconds and can afford more negatives
 MOST_RUN_TOKENS = 512
-# A run that moves its rows at once has about so many tokens of the most frequent word: all of them take their steps
-# from the same version of its row.
-MOST_TOUCHES_OF_RUN, LEAST_RUN_TOKENS = 2.0, 8
+# A run that moves its rows at once is expected to have at most so many tokens of the most frequent word: all of them
+# take their steps from the same version of its row.
+MOST_TOUCHES_OF_RUN, LEAST_RUN_TOKENS = 3.0, 8
 REGISTER_NUMBERS = 16  # float32: oneDNN's small products take a third longer when columns do not fill registers
 RARE_HIT_SHARE = 2e-3  # share of accidental hits among negatives below which masking them changes nothing
 
@@ -76,9 +76,11 @@ LONG_VECTOR = 300  # numbers
 LONG_VECTOR_RUN_IN_TILES = (64, 11 / 32)
 SMALL_SKIP_GRAM_RUN = (16, 3)
 SMALL_CBOW_RUN = (16, 2)
-SMALL_FLAT_CBOW_RUN = (32, 1)
+SMALL_CBOW_RUN_OF_FEW_NEGATIVES = (32, 1)  # where words occur often, in flat vocabularies or in wide windows
 # All tokens of a run take their steps from the same version of their document's vector.
 DOCUMENT_RUN_TOKENS = 16
+# The same where contexts are concatenated and trained with negatives, and its negatives for each token.
+CONCATENATED_RUN = (4, 3)
 # Without negatives, a run shares only contexts. Threads wait less for each other's writes of nodes in long runs, but
 # text of a small vocabulary learns more from short ones. CBOW scores lower if the runs of all cores have more tokens
 # together than the last number.

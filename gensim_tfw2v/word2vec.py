@@ -12,6 +12,7 @@ from gensim.models import Word2Vec
 
 from gensim_tfw2v.files.models import save_whole
 from gensim_tfw2v.files.vectors import write_vectors
+from gensim_tfw2v.model.argument_groups import without_groups
 from gensim_tfw2v.model.arguments import core_count, default_of, own_and_gensims, warn_of_deprecated, with_tables
 from gensim_tfw2v.model.checks import check_constructor
 from gensim_tfw2v.model.corpus_reading import (
@@ -111,6 +112,7 @@ class TFWord2Vec(Word2Vec):
         early_stopping: int | EarlyStopping | None = None,
         device: str | None = None,
         column: str | None = None,
+        cache: Any = None,
         cache_memory: int = default_of("cache_memory"),
         cache_disk: int = 0,
         cache_dir: str | None = None,
@@ -119,6 +121,7 @@ class TFWord2Vec(Word2Vec):
         shared_negatives: int | None = None,
         update_bound: float | None = None,
         compute_dtype: str | None = None,
+        checkpoints: Any = None,
         checkpoint_dir: str | os.PathLike[str] | None = None,
         checkpoint_every: float | str = default_of("checkpoint_every"),
         keep_checkpoints: int = default_of("keep_checkpoints"),
@@ -142,7 +145,7 @@ class TFWord2Vec(Word2Vec):
         allow_network: bool = False,
         vectors_on_servers: bool = False,
     ) -> None:
-        self._construct(locals())
+        self._construct(without_groups(locals()))
 
     def _construct(self, arguments: Mapping[str, Any]) -> None:
         own, gensims = own_and_gensims(arguments)

@@ -74,6 +74,37 @@ def draw_quality(curves: Sequence[Mapping[str, Any]], path: Path) -> None:
     save_figure(figure, path)
 
 
+def draw_seconds(results: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Draw the seconds until a score is reached, a bar for each mode and system that has reached it.
+
+    The picture is small and its letters are large, so that it can be read on a telephone.
+    """
+    drawn = [result for result in results if result["reached"]]
+    figure, (axis,) = new_figure(1, columns=1, width=5.0)
+    figure.set_size_inches(5.0, 0.7 + 0.45 * len(drawn))
+    axis.set_xlim(0, 1.45 * max(result["seconds"]["middle"] for result in drawn))  # room for what is written at bars
+    for place, result in enumerate(drawn):
+        colour, hatch, _ = _STYLES.get(result["system"], _OTHER_STYLE)
+        seconds, name = result["seconds"]["middle"], _NAMES.get(result["system"], result["system"])
+        bar = axis.barh(place, seconds, color=colour, hatch=hatch, edgecolor="white")
+        ratio = result["ratio"]["middle"]
+        sooner = f", {ratio:.1f} times sooner" if ratio > 1 else ""
+        axis.bar_label(bar, [f"{name}: {seconds:.0f} s{sooner}"], padding=4, fontsize=11)
+    axis.set_yticks(range(len(drawn)), [_first_of_its_mode(drawn, place) for place in range(len(drawn))], fontsize=11)
+    axis.tick_params(axis="y", length=0)
+    axis.set_xlabel("seconds until gensim's score of five epochs", fontsize=11)
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.invert_yaxis()
+    save_figure(figure, path)
+
+
+def _first_of_its_mode(results: Sequence[Mapping[str, Any]], place: int) -> str:
+    """Return the name of a result's mode where it is the first with that mode, otherwise an empty text."""
+    mode = results[place]["mode"]
+    is_first = mode not in {result["mode"] for result in results[:place]}
+    return _MODES.get(mode, mode).partition(",")[0] if is_first else ""
+
+
 def draw_nodes(rows: Sequence[NodeRow], path: Path) -> None:
     """Draw speed-up, and the ratio to one worker's score, by the number of workers, beside published results."""
     figure, (speed, quality) = new_figure(2, columns=2, width=6.0)

@@ -205,6 +205,15 @@ class Text:
         return value
 
 
+class Group:
+    """None: the constructor replaces a group by its fields before it checks them."""
+
+    def plain(self, name: str, value: Any) -> None:
+        """Raise TypeError if there is a value."""
+        if value is not None:
+            raise TypeError(f"{name} must be a {name.capitalize()}, which only the constructor takes, got {value!r}")
+
+
 @dataclass(frozen=True)
 class DeviceName:
     """A device such as "cpu", "gpu" or "gpu:1", or None. Whether it is there is known once TensorFlow is loaded."""

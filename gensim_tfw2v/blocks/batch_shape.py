@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,125 +12,156 @@ from gensim_tfw2v.arrays import Float64Array
 from gensim_tfw2v.blocks.batches import BatchShape, Windows
 
 
-def choose_batch_shape(
-    kept_counts: Float64Array,
-    vector_size: int,
-    window: int,
-    negative: int,
-    skip_gram: bool,
-    tree: bool,
-    batch_tokens: int | None = None,
-    run_tokens: int | None = None,
-    shared_negatives: int | None = None,
-    bfloat16_products: bool = False,
-    tiled: bool = False,
-    cores: int = 1,
-    flat: bool = False,
-    starts_slowly: bool = False,
-    exchanged: int | None = None,
-    in_runs: bool = False,
-) -> BatchShape:
+@dataclass(frozen=True)
+class Trained:
+    """What is trained, as far as its runs and batches depend on it.
+
+    Attributes
+    ----------
+    kept_counts : ndarray
+        How often subsampling is expected to keep each word in an epoch.
+    skip_gram, tree : bool
+        The model: skip-gram or CBOW, and whether hierarchical softmax is trained.
+    flat : bool
+        Whether the vocabulary is flat, as `is_flat` says.
+    """
+
+    kept_counts: Float64Array
+    vector_size: int
+    window: int
+    negative: int
+    skip_gram: bool
+    tree: bool
+    flat: bool = False
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the vocabulary is that of a small corpus."""
+        return len(self.kept_counts) < tuning.SMALL_VOCABULARY
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnShape:
+    """What the user has chosen."""
+
+    batch_tokens: int | None = None
+    run_tokens: int | None = None
+    shared_negatives: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stepping:
+    """How steps are taken, by which batches may be large or small.
+
+    Attributes
+    ----------
+    in_runs : bool
+        Whether each run moves its rows at once, so that a batch is only what has one learning rate.
+    cores : int
+        Cores that train batches on the same tables side by side.
+    bfloat16_products : bool
+        Whether products are in bfloat16 if batches are large enough.
+    tiled : bool
+        Whether the processor multiplies bfloat16 in tiles.
+    starts_slowly : bool
+        Whether a device trains that starts an operation slowly, and has no caches that a batch must fit.
+    exchanged : int or None
+        Batches for which workers and servers exchange messages side by side. Few large ones cost fewer messages.
+    """
+
+    in_runs: bool = False
+    cores: int = 1
+    bfloat16_products: bool = False
+    tiled: bool = False
+    starts_slowly: bool = False
+    exchanged: int | None = None
+
+
+def choose_batch_shape(trained: Trained, stepping: Stepping = Stepping(), own: OwnShape = OwnShape()) -> BatchShape:
     """Return how to cut tokens into batches and runs.
 
     All gradients of a batch are computed from the same version of the vectors. So a batch must not hold the most
     frequent word too often, or all words of a small corpus many times. Within these limits larger batches are faster
     until their rows no longer fit the cache. A run is at least as long as the window is wide, so that widening it stays
     cheap. The number of words that a run is compared with fills registers.
-
-    Parameters
-    ----------
-    kept_counts : ndarray
-        How often subsampling is expected to keep each word in an epoch.
-    skip_gram, tree : bool
-        The model: skip-gram or CBOW, and whether hierarchical softmax is trained.
-    batch_tokens, run_tokens, shared_negatives : int, optional
-        Chosen by the user.
-    bfloat16_products : bool
-        Whether products are in bfloat16 if batches are large enough.
-    tiled : bool
-        Whether the processor multiplies bfloat16 in tiles.
-    cores : int
-        Cores that train batches on the same tables side by side.
-    flat : bool
-        Whether the vocabulary is flat, as `is_flat` says.
-    starts_slowly : bool
-        Whether a device trains that starts an operation slowly, and has no caches that a batch must fit.
-    exchanged : int, optional
-        Batches for which workers and servers exchange messages side by side. Few large ones cost fewer messages.
-    in_runs : bool
-        Whether each run moves its rows at once, so that a batch is only what has one learning rate.
     """
-    # If the user sets a run, or shortens it by a small batch, it has as many negatives for each token as the usual run.
-    has_room = run_tokens is None and (batch_tokens is None or batch_tokens >= tuning.LONG_VECTOR_RUN_IN_TILES[0])
-    long_in_tiles = tiled and bfloat16_products and vector_size >= tuning.LONG_VECTOR and has_room
-    small_vocabulary = len(kept_counts) < tuning.SMALL_VOCABULARY
-    usual_tokens, usual_negatives = _usual_run(skip_gram, tree, small_vocabulary, flat, long_in_tiles)
-    if run_tokens is None:
-        small_text = small_vocabulary and in_runs and not flat
-        usual_in_tree = _usual_tree_run_tokens(skip_gram, small_text)
-        run_tokens = _as_long_as_the_window(usual_tokens, window) if negative else usual_in_tree
-        if in_runs:
-            run_tokens = _run_that_moves(run_tokens, kept_counts, None if skip_gram or negative else cores)
-    if batch_tokens is None and in_runs:
-        of_epoch = float(kept_counts.sum()) / tuning.LEAST_RATES
-        batch_tokens = max(run_tokens, power_of_two_below(min(max(of_epoch, 1), tuning.MOST_BATCH_TOKENS)))
+    usual_tokens, usual_negatives = _usual_run(trained, stepping, own)
+    run_tokens = own.run_tokens or _run_tokens(usual_tokens, trained, stepping)
+    batch_tokens = own.batch_tokens
+    if batch_tokens is None and stepping.in_runs:
+        batch_tokens = _tokens_of_one_rate(trained.kept_counts, run_tokens)
     if batch_tokens is None:
-        has_large_batches = (starts_slowly or exchanged is not None) and skip_gram and not tree
-        words_per_token = tuning.WORDS_PER_BATCH_TOKEN if exchanged is None else tuning.WORDS_PER_EXCHANGED_TOKEN
-        limits = _batch_limits(kept_counts, negative, skip_gram, tree, flat, words_per_token)
-        if has_large_batches:
-            limits.append(tuning.MOST_DEVICE_BATCH_TOKENS)
-        else:
-            limits += [tuning.MOST_BATCH_TOKENS, tuning.MOST_BATCH_NUMBERS / vector_size]
-        if exchanged is not None:
-            limits.append(tuning.MOST_EXCHANGED_TOKENS / exchanged)
-        elif skip_gram and not tree:
-            limits.append(tuning.MOST_TOKENS_SIDE_BY_SIDE / cores)
-        least = max(_least_batch_tokens(skip_gram, tree), run_tokens if negative else 0)
-        batch_tokens = max(least, power_of_two_below(min(limits)))
+        batch_tokens = _tokens_of_one_version(trained, stepping, run_tokens)
     run_tokens = min(run_tokens, batch_tokens)
+    shared_negatives = own.shared_negatives
     if shared_negatives is None:
-        targets = run_tokens + (2 * window if skip_gram else 0)  # beside them, in registers
-        wanted = run_tokens * usual_negatives * max(1.0, negative / tuning.USUAL_NEGATIVE)
+        targets = run_tokens + (2 * trained.window if trained.skip_gram else 0)  # beside them, in registers
+        wanted = run_tokens * usual_negatives * max(1.0, trained.negative / tuning.USUAL_NEGATIVE)
         # Subtracting half a register rounds this to the nearest number of registers.
         shared_negatives = _fill_registers(targets + max(wanted - tuning.REGISTER_NUMBERS / 2, 1)) - targets
     return BatchShape(batch_tokens, run_tokens, shared_negatives)
 
 
-def _usual_run(
-    skip_gram: bool, tree: bool, small_vocabulary: bool, flat: bool, long_in_tiles: bool
-) -> tuple[int, float]:
+def _usual_run(trained: Trained, stepping: Stepping, own: OwnShape) -> tuple[int, float]:
     """Return the tokens of a run, and its negatives for each of them."""
-    if small_vocabulary:
-        small_cbow_run = tuning.SMALL_FLAT_CBOW_RUN if flat and not tree else tuning.SMALL_CBOW_RUN
-        return tuning.SMALL_SKIP_GRAM_RUN if skip_gram else small_cbow_run
-    if not skip_gram:
+    if trained.is_small and trained.skip_gram:
+        return tuning.SMALL_SKIP_GRAM_RUN
+    if trained.is_small:
+        wide = stepping.in_runs and trained.window >= tuning.LEAST_WINDOW_FOR_RUNNING_SUMS
+        few_negatives = trained.flat or (wide and _occur_often(trained.kept_counts))
+        return tuning.SMALL_CBOW_RUN_OF_FEW_NEGATIVES if few_negatives and not trained.tree else tuning.SMALL_CBOW_RUN
+    if not trained.skip_gram:
         return tuning.CBOW_RUN
-    if tree:
+    if trained.tree:
         return tuning.SKIP_GRAM_RUN_BESIDE_TREE
-    return tuning.LONG_VECTOR_RUN_IN_TILES if long_in_tiles else tuning.SKIP_GRAM_RUN
+    # If the user sets a run, or shortens it by a small batch, it has as many negatives for each token as the usual run.
+    has_room = own.run_tokens is None and (own.batch_tokens or math.inf) >= tuning.LONG_VECTOR_RUN_IN_TILES[0]
+    in_tiles = stepping.tiled and stepping.bfloat16_products and trained.vector_size >= tuning.LONG_VECTOR
+    return tuning.LONG_VECTOR_RUN_IN_TILES if in_tiles and has_room else tuning.SKIP_GRAM_RUN
 
 
-def _usual_tree_run_tokens(skip_gram: bool, small_text: bool) -> int:
-    """Return the tokens of a run without negatives."""
-    if not skip_gram:
-        return tuning.CBOW_TREE_RUN_TOKENS
-    return tuning.SMALL_SKIP_GRAM_TREE_RUN_TOKENS if small_text else tuning.SKIP_GRAM_TREE_RUN_TOKENS
-
-
-def _run_that_moves(tokens: int, kept_counts: Float64Array, cores_of_cbow_tree: int | None) -> int:
-    """Return the tokens of a run that moves its rows at once, given those that it has otherwise.
-
-    Parameters
-    ----------
-    cores_of_cbow_tree : int or None
-        Cores that train side by side, if they train CBOW by hierarchical softmax alone.
-    """
-    if cores_of_cbow_tree is not None:
-        side_by_side = power_of_two_below(tuning.CBOW_TREE_TOKENS_SIDE_BY_SIDE / cores_of_cbow_tree)
+def _run_tokens(usual_tokens: int, trained: Trained, stepping: Stepping) -> int:
+    """Return the tokens of a run, given those that it usually has with negatives."""
+    if trained.negative:
+        tokens = _as_long_as_the_window(usual_tokens, trained.window)
+    elif not trained.skip_gram:
+        tokens = tuning.CBOW_TREE_RUN_TOKENS
+    elif stepping.in_runs and trained.is_small and not trained.flat:
+        tokens = tuning.SMALL_SKIP_GRAM_TREE_RUN_TOKENS
+    else:
+        tokens = tuning.SKIP_GRAM_TREE_RUN_TOKENS
+    if not stepping.in_runs:
+        return tokens
+    if not trained.negative and not trained.skip_gram:
+        side_by_side = power_of_two_below(tuning.CBOW_TREE_TOKENS_SIDE_BY_SIDE / stepping.cores)
         tokens = max(tokens, min(tuning.LONG_CBOW_TREE_RUN_TOKENS, side_by_side))
-    most = power_of_two_below(_tokens_with(tuning.MOST_TOUCHES_OF_RUN, kept_counts))
+    most = power_of_two_below(_tokens_with(tuning.MOST_TOUCHES_OF_RUN, trained.kept_counts))
     return min(tokens, max(tuning.LEAST_RUN_TOKENS, most))
+
+
+def _tokens_of_one_rate(kept_counts: Float64Array, run_tokens: int) -> int:
+    """Return the tokens of a batch whose runs move their rows at once."""
+    of_epoch = float(kept_counts.sum()) / tuning.LEAST_RATES
+    return max(run_tokens, power_of_two_below(min(max(of_epoch, 1), tuning.MOST_BATCH_TOKENS)))
+
+
+def _tokens_of_one_version(trained: Trained, stepping: Stepping, run_tokens: int) -> int:
+    """Return the tokens of a batch whose gradients are computed from the same version of the vectors."""
+    by_negatives = trained.skip_gram and not trained.tree
+    exchanged = stepping.exchanged
+    limits = _learning_limits(
+        trained, tuning.WORDS_PER_BATCH_TOKEN if exchanged is None else tuning.WORDS_PER_EXCHANGED_TOKEN
+    )
+    if by_negatives and (stepping.starts_slowly or exchanged is not None):
+        limits.append(tuning.MOST_DEVICE_BATCH_TOKENS)
+    else:
+        limits += [tuning.MOST_BATCH_TOKENS, tuning.MOST_BATCH_NUMBERS / trained.vector_size]
+    if exchanged is not None:
+        limits.append(tuning.MOST_EXCHANGED_TOKENS / exchanged)
+    elif by_negatives:
+        limits.append(tuning.MOST_TOKENS_SIDE_BY_SIDE / stepping.cores)
+    least = max(_least_batch_tokens(trained), run_tokens if trained.negative else 0)
+    return max(least, power_of_two_below(min(limits)))
 
 
 def _as_long_as_the_window(tokens: int, window: int) -> int:
@@ -141,26 +173,24 @@ def _fill_registers(columns: float) -> int:
     return tuning.REGISTER_NUMBERS * math.ceil(columns / tuning.REGISTER_NUMBERS)
 
 
-def _least_batch_tokens(skip_gram: bool, tree: bool) -> int:
-    if not tree:
+def _least_batch_tokens(trained: Trained) -> int:
+    if not trained.tree:
         return tuning.LEAST_BATCH_TOKENS
-    return tuning.LEAST_SKIP_GRAM_TREE_TOKENS if skip_gram else tuning.LEAST_CBOW_TREE_TOKENS
+    return tuning.LEAST_SKIP_GRAM_TREE_TOKENS if trained.skip_gram else tuning.LEAST_CBOW_TREE_TOKENS
 
 
-def _batch_limits(
-    kept_counts: Float64Array, negative: int, skip_gram: bool, tree: bool, flat: bool, words_per_token: int
-) -> list[float]:
+def _learning_limits(trained: Trained, words_per_token: int) -> list[float]:
     """Return the limits that learning sets to a batch, each in tokens."""
-    tokens = float(kept_counts.sum())
-    limits = [_tokens_with(tuning.MOST_TOUCHES, kept_counts)]
-    if negative:
-        words = len(kept_counts)
+    counts, words = trained.kept_counts, len(trained.kept_counts)
+    tokens = float(counts.sum())
+    limits = [_tokens_with(tuning.MOST_TOUCHES, counts)]
+    if trained.negative:
         share = _share(words, words_per_token, tuning.CBOW_TOKENS_PER_ROOT_OF_WORDS)
-        by_words = words / words_per_token if skip_gram else share
-        limits.append(max(by_words, tuning.FLAT_TOKENS_PER_WORD * _effective_words(kept_counts) if flat else 0.0))
-    if tree and skip_gram:
+        by_words = words / words_per_token if trained.skip_gram else share
+        limits.append(max(by_words, tuning.FLAT_TOKENS_PER_WORD * _effective_words(counts) if trained.flat else 0.0))
+    if trained.tree and trained.skip_gram:
         limits.append(_share(tokens, tuning.SKIP_GRAM_TREE_BATCHES, tuning.SKIP_GRAM_TREE_TOKENS_PER_ROOT))
-    elif tree:
+    elif trained.tree:
         limits.append(_share(tokens, tuning.CBOW_TREE_BATCHES, tuning.CBOW_TREE_TOKENS_PER_ROOT))
     return limits
 
@@ -193,7 +223,11 @@ def is_flat(counts: Float64Array) -> bool:
     """
     words = len(counts)
     is_even = words <= tuning.MOST_WORDS_PER_EFFECTIVE_WORD * _effective_words(counts)
-    return is_even and float(counts.sum()) >= tuning.LEAST_FLAT_COUNT * words
+    return is_even and _occur_often(counts)
+
+
+def _occur_often(counts: Float64Array) -> bool:
+    return float(counts.sum()) >= tuning.LEAST_FREQUENT_COUNT * len(counts)
 
 
 def _effective_words(counts: Float64Array) -> float:

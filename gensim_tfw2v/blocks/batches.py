@@ -67,17 +67,27 @@ class Block:
     # Rows of inputs that belong together: of the words that `input_ids` number, or of the documents of `documents`.
     bags: Bags | None = None
     documents: Int32Array | None = None  # [S, R, B], bags of rows that are further contexts of a token, -1 for none
+    unique_rows: Int32Array | None = None  # rows of documents that no other block trains
 
     def with_own_bags(self) -> Block:
-        """Return the block with the bags of its own words alone, if it has those of the vocabulary."""
-        if self.bags is None or self.documents is not None:
+        """Return the block with the bags of its own words or documents alone."""
+        if self.bags is None:
             return self
-        numbers, words = distinct_ids(self.input_ids, len(self.bags))
-        return replace(self, input_ids=numbers, bags=self.bags.some(words))
+        if self.documents is None:
+            numbers, words = distinct_ids(self.input_ids, len(self.bags))
+            return replace(self, input_ids=numbers, bags=self.bags.some(words))
+        numbers, documents = distinct_ids(self.documents + 1, len(self.bags) + 1)
+        none = int(documents[0] == 0)  # whether the first one stands for no document
+        return replace(self, documents=numbers - np.int32(none), bags=self.bags.some(documents[none:] - 1))
 
     def input_rows(self) -> Int32Array:
         """Return the rows that the inputs of a block with its own bags, or without bags, consist of."""
-        return self.input_ids if self.bags is None else self.bags.members
+        if self.bags is None:
+            return self.input_ids
+        if self.documents is None:
+            return self.bags.members
+        unique = np.zeros(0, np.int32) if self.unique_rows is None else self.unique_rows
+        return np.concatenate([self.input_ids.reshape(-1), self.bags.members, unique])
 
 
 @dataclass(frozen=True)
@@ -97,6 +107,8 @@ class BlockMaker:
     """Reads the sentences of chunks that are spans of an encoded corpus."""
     bags: Bags | None = None
     """The input rows of each word; None: a word has one, with the word's id."""
+    least_widening: int = 1
+    """Tokens that runs are widened by on each side, even if no window reaches so far."""
 
     def make(self, sentences: Sentences, random: RandomNumbers) -> Block | None:
         """Return the block of these sentences, or None if subsampling keeps no token."""
@@ -109,7 +121,7 @@ class BlockMaker:
         """Return the block of the sentences that subsampling has left, or None if it would train nothing."""
         grid = (*self.shape.cut(kept.ids.size), self.shape.run_tokens)
         left, right, farthest = draw_windows(kept, grid, self.window, self.windows is Windows.DRAWN, random)
-        window = max(1, farthest)
+        window = max(self.least_widening, farthest)
         candidates = self._draw_negatives(grid, random)
         weights = None if kept.weights is None else weights_of(np.repeat(kept.weights, kept.lengths), grid)
         if self.skip_gram and candidates is not None:

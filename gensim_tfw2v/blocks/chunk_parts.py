@@ -110,12 +110,11 @@ def _between(content: Sentences | Span, first: int, end: int, first_word: int, e
     """Return sentences `first` to `end` of a chunk's content, which are its words `first_word` to `end_word`."""
     if isinstance(content, Sentences):
         which = slice(first, end)
-        return Sentences(
-            content.ids[first_word:end_word],
-            content.lengths[which],
-            some_of(content.weights, which),
-            some_of(content.documents, which),
-        )
+        documents, tags = some_of(content.documents, which), content.tags
+        if documents is not None and tags is not None:
+            tags, documents = tags.of(documents)
+        ids, weights = content.ids[first_word:end_word], some_of(content.weights, which)
+        return Sentences(ids, content.lengths[which], weights, documents, tags)
     return Span(
         content.shard,
         content.first_word + first_word,

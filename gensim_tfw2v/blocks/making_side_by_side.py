@@ -14,6 +14,7 @@ import numpy as np
 
 from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float32Array, Int32Array
+from gensim_tfw2v.blocks.bags import Bags
 from gensim_tfw2v.blocks.batches import Block, BlockMaker
 from gensim_tfw2v.blocks.chunk_parts import parts_of
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, PreparedBlock, prepare, words_of
@@ -77,7 +78,7 @@ def _joined_blocks(skip_gram: bool, blocks: Sequence[Block]) -> Block:
 
     trees = [block.tree for block in blocks if block.tree is not None]
     weights = [block.weights for block in blocks if block.weights is not None]
-    return Block(
+    block = Block(
         left=runs_of(block.left for block in blocks),
         right=runs_of(block.right for block in blocks),
         input_ids=runs_of((block.input_ids for block in blocks), are_widened=not skip_gram),
@@ -89,6 +90,28 @@ def _joined_blocks(skip_gram: bool, blocks: Sequence[Block]) -> Block:
         pairs=np.concatenate([block.pairs for block in blocks]),
         weights=np.concatenate([_padded(array, runs) for array in weights]) if weights else None,
         bags=blocks[0].bags,
+    )
+    return block if blocks[0].documents is None else _with_joined_documents(block, blocks, runs)
+
+
+def _with_joined_documents(joined_block: Block, blocks: Sequence[Block], runs: int) -> Block:
+    """Return the joined block with the documents of all blocks; one of several blocks has a bag in each of them."""
+    bags: list[Bags] = []
+    numbers: list[Int32Array] = []
+    for block in (block.with_own_bags() for block in blocks):
+        assert block.bags is not None and block.documents is not None
+        # Padding is 0, which stands for no document until all numbers are lowered by 1.
+        shifted = np.where(block.documents < 0, 0, block.documents + np.int32(1 + sum(map(len, bags))))
+        numbers.append(_padded(shifted, runs))
+        bags.append(block.bags)
+    return replace(
+        joined_block,
+        documents=np.concatenate(numbers) - np.int32(1),
+        bags=Bags.joined(
+            np.concatenate([each.members for each in bags]).astype(np.int64),
+            np.concatenate([[0], np.cumsum(np.concatenate([each.sizes for each in bags]))]),
+        ),
+        unique_rows=np.concatenate([block.unique_rows for block in blocks if block.unique_rows is not None]),
     )
 
 

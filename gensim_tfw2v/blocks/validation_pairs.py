@@ -13,7 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gensim_tfw2v import tuning
-from gensim_tfw2v.arrays import Int32Array, Int64Array
+from gensim_tfw2v.arrays import BoolArray, Int32Array, Int64Array
+from gensim_tfw2v.blocks.bags import Bags
+from gensim_tfw2v.blocks.document_blocks import tags_of
 from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler
 from gensim_tfw2v.corpus.fixed_draws import drawn_evenly, key_of
@@ -39,10 +41,10 @@ class ValidationPairs:
     """Pairs of a hidden vector and a word that it is to predict.
 
     The hidden vector of pair `p` is made of the input vectors of ``contexts[offsets[p]:offsets[p + 1]]``: in skip-gram
-    one word, in CBOW all words of the window.
+    one word, in CBOW all words of the window. Documents have rows of their own there, or alone.
     """
 
-    contexts: Int32Array  # ids
+    contexts: Int32Array  # input rows: ids of words, and behind them those of documents' tags
     offsets: Int64Array  # [pairs + 1]
     targets: Int32Array  # [pairs] ids
     negatives: Int32Array  # [pairs, negative] ids; one that equals its target does not count
@@ -82,9 +84,7 @@ def validation_pairs(sentences: Sentences, settings: PairSettings, entropy: Sequ
     else:
         with_contexts = np.flatnonzero(sizes)
         every, rows = len(with_contexts), float(sizes.sum()) / max(1, len(with_contexts))
-    rows += _rows_of_prediction(sentences, settings)
-    most = max(1, min(tuning.VALIDATION_PAIRS, int(tuning.VALIDATION_ROWS / rows)))
-    chosen = drawn_evenly(every, most, key_of(entropy, PAIRS))
+    chosen = _some_of(every, rows + _rows_of_prediction(sentences, settings), entropy)
     if settings.skip_gram:
         tokens, places = _skip_gram_pairs(chosen, windows)
         contexts, offsets = sentences.ids[tokens], np.arange(len(tokens) + 1, dtype=np.int64)
@@ -95,6 +95,50 @@ def validation_pairs(sentences: Sentences, settings: PairSettings, entropy: Sequ
         contexts, targets = sentences.ids[places], sentences.ids[tokens]
     negatives = _negatives(len(targets), settings, entropy)
     return ValidationPairs(contexts, offsets, targets, negatives, *_paths(targets, settings.tree))
+
+
+def document_pairs(
+    sentences: Sentences, is_target: BoolArray, first_row: int, settings: PairSettings, entropy: Sequence[int]
+) -> ValidationPairs:
+    """Return pairs of words of documents, as bounded as those of sentences, and of what is to predict them.
+
+    With a distributed bag of words (`settings.skip_gram`), this is each of the document's tags alone. With distributed
+    memory it is all of them together with the words of the window.
+
+    Parameters
+    ----------
+    sentences : Sentences
+        Known words of documents with their tags.
+    is_target : ndarray of bool
+        Which words are to be predicted. Others are contexts only.
+    first_row : int
+        The input row of the first tag.
+    """
+    numbers, tags = tags_of(sentences)
+    lists = Bags(tags.indices + np.int32(first_row), tags.offsets).some(numbers)
+    documents = np.repeat(np.arange(len(lists), dtype=np.int32), sentences.lengths)
+    windows = _windows(sentences.lengths, 0 if settings.skip_gram else settings.window)
+    usable = np.flatnonzero(is_target & (lists.sizes[documents] > 0))
+    rows = float((windows.sizes + lists.sizes[documents])[usable].sum()) / max(1, len(usable))
+    tokens = usable[_some_of(len(usable), rows + _rows_of_prediction(sentences, settings), entropy)]
+    own = lists.some(documents[tokens])
+    if settings.skip_gram:
+        contexts, targets = own.members, np.repeat(sentences.ids[tokens], own.sizes)
+        offsets = np.arange(len(targets) + 1, dtype=np.int64)
+    else:
+        places, of_words = _cbow_contexts(tokens, windows)
+        pairs = np.arange(len(tokens))
+        of_pairs = np.concatenate([np.repeat(pairs, np.diff(of_words)), np.repeat(pairs, own.sizes)])
+        contexts = np.concatenate([sentences.ids[places], own.members])[np.argsort(of_pairs, kind="stable")]
+        offsets, targets = of_words + own.offsets, sentences.ids[tokens]
+    negatives = _negatives(len(targets), settings, entropy)
+    return ValidationPairs(contexts, offsets, targets, negatives, *_paths(targets, settings.tree))
+
+
+def _some_of(every: int, rows: float, entropy: Sequence[int]) -> Int64Array:
+    """Return the numbers of all pairs, or of as many of them as bound the work, each of which reads so many rows."""
+    most = max(1, min(tuning.VALIDATION_PAIRS, int(tuning.VALIDATION_ROWS / rows))) if every else 1
+    return drawn_evenly(every, most, key_of(entropy, PAIRS))
 
 
 def _windows(lengths: Int32Array, window: int) -> _Windows:

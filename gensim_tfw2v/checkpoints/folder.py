@@ -6,7 +6,6 @@ import contextlib
 import errno
 import logging
 import os
-import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,13 @@ from gensim_tfw2v.checkpoints.manifest import (
     notes_text,
     read_notes,
 )
-from gensim_tfw2v.checkpoints.unfinished import remove_folder, remove_leftovers, unfinished_folder
+from gensim_tfw2v.checkpoints.owner import Owner, become_owner, read_owner
+from gensim_tfw2v.checkpoints.unfinished import (
+    remove_folder,
+    remove_folders_of,
+    remove_leftovers,
+    unfinished_folder,
+)
 from gensim_tfw2v.files.whole_files import bring_to_disk
 from gensim_tfw2v.runtime.system import call_after_fork, lock_file
 
@@ -53,8 +58,7 @@ class CheckpointFolder:
             raise ValueError(f"at least one checkpoint has to be kept, not {keep}")
         self.path = absolute(path)
         self._keep = keep
-        self._name = secrets.token_hex(16).encode()  # of the training that holds the folder by this object
-        self._is_held = False
+        self._owner: Owner | None = None  # the training that has held the folder by this object
 
     def check(self) -> None:
         """Raise an error if the path is not that of a folder of checkpoints or a new one; create nothing."""
@@ -78,8 +82,8 @@ class CheckpointFolder:
         """Reserve the existing folder for one training, of this or another process; raise FolderInUseError if it is.
 
         The system releases the lock when the process ends, whatever ends it. A file server also releases it if the
-        machine does not answer for long, and another training may hold the folder then. A warning is logged if the file
-        system has no locks.
+        machine does not answer for long, and another training may take the folder then: it becomes the folder's next
+        owner, and what a former one has begun to write is removed. A warning is logged if the file system has no locks.
         """
         with writing(self.path):
             lock = os.open(self.path / _LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o666)
@@ -87,23 +91,43 @@ class CheckpointFolder:
         try:
             _take(lock, self.path)
             with writing(self.path):
-                os.ftruncate(lock, 0)
-                os.write(lock, self._name)
-            self._is_held = True
+                self._owner, former = become_owner(lock)
+            if former is not None:
+                remove_folders_of(self.path, former.writer)
             yield
         finally:
-            self._is_held = False
             _HELD.discard(lock)
             os.close(lock)
 
     def check_is_held(self) -> None:
-        """Raise FolderInUseError if this training has held the folder, and another one holds it now."""
+        """Raise FolderInUseError if this training has held the folder, and another one has taken it.
+
+        A thread of the former training may still write, as on a storage that has hung.
+        """
+        if self._owner is None:
+            return
         with contextlib.suppress(OSError):  # removed, or the system lets nobody read it
-            if self._is_held and (self.path / _LOCK_FILE).read_bytes() != self._name:
+            found = read_owner(self.path / _LOCK_FILE)
+            if found != self._owner:
+                newer = "" if found is None else f" as owner {found.number}"
                 raise FolderInUseError(
-                    f"another training has resumed from checkpoint_dir {str(self.path)!r} while this one did not run; "
-                    "this one ends, so that only one of them writes there"
+                    f"another training has resumed from checkpoint_dir {str(self.path)!r}{newer} while this one, "
+                    f"owner {self._owner.number}, did not run; this one ends, so that only one of them writes there"
                 )
+
+    @contextlib.contextmanager
+    def _unfinished(self) -> Iterator[Path]:
+        """Yield a folder to write in; raise FolderInUseError if another training has taken this folder meanwhile.
+
+        The next owner removes such folders. So a training that is frozen after it has checked that it holds the folder
+        cannot give its files their names.
+        """
+        try:
+            with unfinished_folder(self.path) as folder:
+                yield folder
+        except OSError:
+            self.check_is_held()
+            raise
 
     def write(self, content: Mapping[str, Any], arrays: Mapping[str, ArrayToWrite]) -> Checkpoint:
         """Write a checkpoint, and remove those that are older than the newest `keep`.
@@ -126,7 +150,7 @@ class CheckpointFolder:
         found = checked_content(content)
         files = {name: array_file(name) for name in arrays}
         remove_leftovers(self.path)
-        with unfinished_folder(self.path) as folder:
+        with self._unfinished() as folder:
             layouts = {name: write_array(folder / files[name], name, array) for name, array in arrays.items()}
             self._write_file(folder / MANIFEST_FILE, manifest_text(Manifest(found, layouts)))
             self.check_is_held()
@@ -134,6 +158,7 @@ class CheckpointFolder:
                 bring_to_disk(folder)
                 path = self._move_to_its_name(folder)
                 bring_to_disk(self.path)
+        self.check_is_held()  # else the next owner may have removed it by now
         written = Checkpoint(path)
         self._remove_old()
         return written
@@ -149,10 +174,14 @@ class CheckpointFolder:
         return Checkpoint(found[-1]) if found else None
 
     def note(self, content: Mapping[str, Any]) -> None:
-        """Write notes about the training, which replace the former ones."""
+        """Write notes about the training, which replace the former ones.
+
+        Raise FolderInUseError if another training holds the folder now.
+        """
         text = notes_text(checked_content(content))
-        with unfinished_folder(self.path) as folder:
+        with self._unfinished() as folder:
             self._write_file(folder / NOTES_FILE, text)
+            self.check_is_held()
             with writing(self.path):
                 os.replace(folder / NOTES_FILE, self.path / NOTES_FILE)
                 bring_to_disk(self.path)

@@ -19,7 +19,9 @@ from gensim_tfw2v.files.whole_files import bring_to_disk
 from gensim_tfw2v.runtime.processes import machine_name, start_time
 
 _ABANDONED_SECONDS = 3600.0
-_NAME = re.compile(r"\.tfw2v-checkpoint-(?P<machine>[0-9a-f]{16})-(?P<process>[1-9][0-9]{0,8})-(?P<start>[0-9]+)-\w+")
+_PREFIX = ".tfw2v-checkpoint-"
+_WRITER = r"(?P<machine>[0-9a-f]{16})-(?P<process>[1-9][0-9]{0,8})-(?P<start>[0-9]+)"
+_NAME = re.compile(rf"{re.escape(_PREFIX)}{_WRITER}-\w+")
 _IN_USE: set[str] = set()  # names of folders that this process writes or removes
 
 
@@ -63,10 +65,23 @@ def remove_leftovers(parent: Path) -> None:
                 shutil.rmtree(path, ignore_errors=True)
 
 
-def _new_name(parent: Path) -> Path:
+def remove_folders_of(parent: Path, writer: str) -> None:
+    """Remove the unfinished folders of a process that may be frozen: it cannot give them another name then."""
+    with writing(parent):
+        found = [path for path in parent.iterdir() if path.name.startswith(f"{_PREFIX}{writer}-")]
+    for path in found:
+        with contextlib.suppress(OSError):  # it has got another name meanwhile, or cannot be removed
+            remove_folder(path)
+
+
+def own_writer() -> str:
+    """Return how names of folders show that this process writes them."""
     process = os.getpid()
-    name = f"{machine_name()}-{process}-{start_time(process) or 0}-{secrets.token_hex(8)}"
-    return parent / f".tfw2v-checkpoint-{name}"
+    return f"{machine_name()}-{process}-{start_time(process) or 0}"
+
+
+def _new_name(parent: Path) -> Path:
+    return parent / f"{_PREFIX}{own_writer()}-{secrets.token_hex(8)}"
 
 
 def _is_leftover(path: Path, now: float) -> bool:

@@ -145,6 +145,12 @@ def add_column(parser: argparse.ArgumentParser) -> None:
     add_value(parser, "--column", "NAME", str, None, meaning, "the only suitable one")
 
 
+def add_tags(parser: argparse._ActionsContainer) -> None:
+    """Declare --tags."""
+    meaning = "each line begins with the tags of its document, spaces between them, and a tab"
+    add_switch(parser, "--tags", meaning, "a tag is the number of a line, from 0")
+
+
 def add_progress(parser: argparse._ActionsContainer, elsewhere: str, quiet: str) -> None:
     """Declare --progress and --quiet.
 

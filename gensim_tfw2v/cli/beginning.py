@@ -9,6 +9,7 @@ import argparse
 import contextlib
 import inspect
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from gensim_tfw2v.checkpoints.checkpoint import Checkpoint, absolute, is_checkpoint
@@ -42,9 +43,9 @@ def check_beginning(arguments: argparse.Namespace) -> None:
 
 def model_class(arguments: argparse.Namespace) -> Any:
     """Return the class of the model that is trained."""
-    from gensim_tfw2v import TFFastText, TFWord2Vec
+    from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
 
-    return TFFastText if arguments.subwords else TFWord2Vec
+    return TFFastText if arguments.subwords else TFDoc2Vec if arguments.documents else TFWord2Vec
 
 
 def saved_model(arguments: argparse.Namespace, settings: Mapping[str, Any]) -> Any:
@@ -55,11 +56,7 @@ def saved_model(arguments: argparse.Namespace, settings: Mapping[str, Any]) -> A
     """
     cls = model_class(arguments)
     named = f"--from {str(arguments.start)!r}"
-    try:
-        model = cls.load(str(arguments.start))
-    except Exception as error:  # unpickling a file that is no model can raise anything
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise CommandError(f"{named} is no model that can be trained: {reason}") from error
+    model = loaded_model(cls, arguments.start, named)
     defaults = inspect.signature(cls).parameters
     for name, value in settings.items():
         if is_left_open(name, value):
@@ -69,9 +66,18 @@ def saved_model(arguments: argparse.Namespace, settings: Mapping[str, Any]) -> A
         elif value != defaults[name].default and value != (
             own := getattr(model if hasattr(model, name) else model.wv, name)
         ):
-            flag = f"--{name.replace('_', '-')}"
+            flag, own = f"--{name.replace('_', '-')}", int(own) if name == "dm" else own
             raise CommandError(f"{flag} {value} does not go with {named}, whose model has {own}; leave {flag} out")
     return model
+
+
+def loaded_model(cls: Any, path: Path, named: str, kind: str = "model that can be trained") -> Any:
+    """Return the whole model of a class in a file; raise CommandError, which calls the file as `named`, if none is."""
+    try:
+        return cls.load(str(path))
+    except Exception as error:  # unpickling a file that is no model can raise anything
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise CommandError(f"{named} is no {kind}: {reason}") from error
 
 
 def overwrites_its_own(arguments: argparse.Namespace) -> bool:

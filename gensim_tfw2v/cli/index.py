@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gensim_tfw2v.cli.arguments import add_switch
 from gensim_tfw2v.cli.errors import CommandError
-from gensim_tfw2v.cli.inputs import add_format_arguments, vectors_at
+from gensim_tfw2v.cli.inputs import add_documents, add_format_arguments, vectors_at
 from gensim_tfw2v.files.formats import INDEX_ENGINES
 from gensim_tfw2v.files.models import check_writable
 
@@ -24,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--engine", choices=INDEX_ENGINES, required=True, help=meaning)
     add("--output", "-o", metavar="FILE", type=Path, required=True, help="file to write")
     add_switch(parser, "--force", "overwrite an existing FILE", "refuse")
+    add_documents(parser)
     add_format_arguments(parser)
     add("--quiet", "-q", action="store_true", help="print no summary (default: no)")
 
@@ -38,7 +39,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise CommandError(f"output {str(arguments.output)!r} is the model itself")
     for file in (arguments.output, words_of(arguments.output)):
         check_writable(file, arguments.force)
-    vectors = vectors_at(arguments.model, arguments)
+    vectors = vectors_at(arguments.model, arguments, arguments.documents)
     index = build_index(vectors, arguments.engine)
     index.save(arguments.output)
     if not arguments.quiet:

@@ -86,6 +86,23 @@ def open_corpus(corpus: Path, column: str | None = None) -> dict[str, Any]:
     return {"corpus_file": str(corpus)}
 
 
+def check_documents_file(corpus: Path) -> None:
+    """Raise an error unless a corpus can be a text with a document a line."""
+    from gensim_tfw2v.corpus.shards import is_encoded
+    from gensim_tfw2v.corpus.table_file import is_table
+
+    if corpus.is_dir() or is_encoded(corpus) or is_table(corpus):
+        what = "a folder" if corpus.is_dir() else "a table"
+        raise CommandError(f"corpus {str(corpus)!r} is {what}; documents come from one text with a document a line")
+
+
+def open_documents(corpus: Path, has_tags: bool) -> dict[str, Any]:
+    """Return a text with a document a line as an argument of build_vocab and train; lines may begin with tags."""
+    from gensim_tfw2v.corpus.tagged_lines import TaggedLines
+
+    return {"corpus_iterable": TaggedLines(corpus)} if has_tags else {"corpus_file": str(corpus)}
+
+
 @contextlib.contextmanager
 def text_errors_named(corpus: Path) -> Iterator[None]:
     """Raise errors in decoding or decompressing text as errors that name `corpus`."""
@@ -162,10 +179,17 @@ def add_format_arguments(parser: argparse.ArgumentParser) -> None:
     add_switch(parser, "--safe", meaning)
 
 
-def vectors_at(path: Path, arguments: argparse.Namespace) -> Any:
-    """Return the vectors in a file, read as the arguments of the format say."""
+def add_documents(parser: argparse.ArgumentParser) -> None:
+    """Declare --documents of a command that reads vectors."""
+    add_switch(parser, "--documents", "take the vectors of documents' tags in MODEL, a Doc2Vec model", "those of words")
+
+
+def vectors_at(path: Path, arguments: argparse.Namespace, documents: bool = False) -> Any:
+    """Return the vectors in a file, read as the arguments of the format say: those of words, or of documents."""
     if not arguments.safe:
-        return read_vectors(path, arguments.format)
+        return read_vectors(path, arguments.format, documents)
+    if documents:
+        raise CommandError("--documents needs a whole gensim model, which --safe refuses; leave one of them out")
     if arguments.format:
         raise CommandError("--safe finds the format itself; leave out --format")
     if not path.exists():

@@ -11,12 +11,13 @@ from typing import Any
 
 from gensim_tfw2v.cli.arguments import add_switch, add_value, whole_number
 from gensim_tfw2v.cli.errors import CommandError
-from gensim_tfw2v.cli.inputs import add_format_arguments, vectors_at
+from gensim_tfw2v.cli.inputs import add_documents, add_format_arguments, vectors_at
 
 DESCRIPTION = """Print the words nearest to each WORD, with their cosine similarity. With --positive and --negative,
 print the words nearest to a sum of words minus others, as in: --positive king woman --negative man. With --index,
 search an index that `tfw2v index` wrote. A model with n-grams has neighbours of any word. For a word that others do not
-know, a line on standard error suggests near spellings, and the exit code is 1. Other words are answered."""
+know, a line on standard error suggests near spellings, and the exit code is 1. Other words are answered. With
+--documents, WORD is the tag of a document, and so are its neighbours."""
 
 # What is spelt like an unknown word.
 _FREQUENT_WORDS = 50_000  # any word among this many at the beginning of the vocabulary may be near
@@ -37,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--positive", metavar="WORD", nargs="+", default=[], help="words to add up")
     parser.add_argument("--negative", metavar="WORD", nargs="+", default=[], help="words to subtract")
     add_value(parser, "--topn", "N", whole_number(1), 10, "print this many neighbours of each")
+    add_documents(parser)
     add_format_arguments(parser)
     add_switch(parser, "--json", "print JSON instead of a table")
 
@@ -53,7 +55,10 @@ def run(arguments: argparse.Namespace) -> None:
         typed.append((arguments.positive, arguments.negative))
     if not typed:
         raise CommandError("no WORD given, and no --positive or --negative")
-    vectors = vectors_at(searched, arguments) if arguments.index is None else _opened_index(arguments)
+    if arguments.index is None:
+        vectors = vectors_at(searched, arguments, arguments.documents)
+    else:
+        vectors = _opened_index(arguments)
     known = vectors.key_to_index
     queries = [
         ([_word(text, known) for text in positive], [_word(text, known) for text in negative])
@@ -69,13 +74,14 @@ def run(arguments: argparse.Namespace) -> None:
     asked = dict.fromkeys(word for positive, negative in queries for word in positive + negative)
     if unknown := [word for word in asked if not _knows(vectors, word)]:
         place = f"{'model' if arguments.index is None else 'index'} {str(searched)!r}"
-        complaints = (_complaint(word, place, vectors.index_to_key) for word in unknown)
+        kind = "tag" if arguments.documents else "word"
+        complaints = (_complaint(kind, word, place, vectors.index_to_key) for word in unknown)
         raise CommandError(*complaints, exit_code=1)
 
 
 def _opened_index(arguments: argparse.Namespace) -> Any:
-    if arguments.format or arguments.safe:
-        flag = "--safe" if arguments.safe else "--format"
+    if given := [name for name in ("documents", "safe", "format") if getattr(arguments, name)]:
+        flag = f"--{given[0]}"
         raise CommandError(f"{flag} is for a MODEL; leave it out with --index")
     from gensim_tfw2v.integrations.neighbour_index import NeighbourIndex
 
@@ -92,9 +98,9 @@ def _word(text: str, known: Mapping[Any, int]) -> Any:
     return int(text) if text not in known and text.isdecimal() and int(text) in known else text
 
 
-def _complaint(word: str, place: str, vocabulary: Sequence[object]) -> str:
+def _complaint(kind: str, word: str, place: str, vocabulary: Sequence[object]) -> str:
     near = ", ".join(map(repr, near_spellings(word, vocabulary)))
-    return f"word {word!r} is not in {place}" + (f"; near spellings: {near}" if near else "")
+    return f"{kind} {word!r} is not in {place}" + (f"; near spellings: {near}" if near else "")
 
 
 def _title(positive: list[Any], negative: list[Any]) -> str:

@@ -37,6 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_value(group, "--epochs", "N", count, 5, "passes over the corpus")
     add_value(group, "--batch-words", "N", count, None, "raw words of a block", "chosen")
 
+    group = parser.add_argument_group("n-grams, or documents: the memory of one process")
+    add_switch(group, "--subwords", "words have n-grams, as those of `tfw2v train --subwords`")
+    add_value(group, "--min-n", "N", whole_number(0), 3, "characters of the shortest n-grams")
+    add_value(group, "--max-n", "N", whole_number(0), 6, "characters of the longest n-grams")
+    add_value(group, "--bucket", "N", whole_number(0), 2_000_000, "vectors that n-grams share")
+    meaning = "documents with a vector of their own, as those of `tfw2v train --documents`; --mode sg-... is --dm 0"
+    group.add_argument("--documents", metavar="N", type=read_by(whole_count), help=meaning)
+
     group = parser.add_argument_group("machines, all of them alike")
     add_value(group, "--workers", "N", count, None, "workers of a cluster", "as few as suffice")
     add_value(group, "--ps", "N", count, None, "parameter servers", "as few as suffice")

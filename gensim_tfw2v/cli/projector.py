@@ -8,7 +8,7 @@ from typing import Any
 
 from gensim_tfw2v.cli.arguments import add_switch, add_value, whole_number
 from gensim_tfw2v.cli.errors import CommandError, refusing
-from gensim_tfw2v.cli.inputs import add_format_arguments, vectors_at
+from gensim_tfw2v.cli.inputs import add_documents, add_format_arguments, vectors_at
 from gensim_tfw2v.files.models import read_model, recognise_format
 from gensim_tfw2v.tensorboard.options import PROJECTOR_WORDS
 
@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--words", metavar="FILE", type=Path, help="write the words of this file instead, one word a line")
     add("--name", default="vectors", help="name of the vectors in the projector (default: %(default)s)")
     add_switch(parser, "--output-vectors", "write a gensim model's output vectors as well")
+    add_documents(parser)
     add_format_arguments(parser)
 
 
@@ -34,17 +35,19 @@ def run(arguments: argparse.Namespace) -> None:
 
     if arguments.safe and arguments.output_vectors:
         raise CommandError("--output-vectors needs a whole gensim model, which --safe refuses; leave one of them out")
+    if arguments.documents and arguments.output_vectors:
+        raise CommandError("--output-vectors are those of words, and --documents have none; leave one of them out")
     words = None if arguments.words is None else _read_words(arguments.words)
-    vectors = vectors_at(arguments.model, arguments)
+    vectors = vectors_at(arguments.model, arguments, arguments.documents)
     outputs = _output_vectors(arguments.model, arguments.format) if arguments.output_vectors else None
+    kind = "tag" if arguments.documents else "word"
+    options = {"top": arguments.top, "words": words, "name": arguments.name}
     try:
-        export_projector(
-            vectors, arguments.logdir, top=arguments.top, words=words, name=arguments.name, output_vectors=outputs
-        )
+        export_projector(vectors, arguments.logdir, **options, output_vectors=outputs, heading=kind)
     except (KeyError, ValueError) as error:
         raise CommandError(str(error.args[0])) from error
     count = min(arguments.top, len(vectors)) if words is None else len(words)
-    print(f"{count:,} words written; show them with: tfw2v tensorboard {arguments.logdir}")
+    print(f"{count:,} {kind}s written; show them with: tfw2v tensorboard {arguments.logdir}")
 
 
 def _read_words(path: Path) -> list[str]:

@@ -18,8 +18,10 @@ from gensim_tfw2v.cli.inputs import (
     check_apart,
     check_cache_folder,
     check_corpus,
+    check_documents_file,
     check_score_files,
     open_corpus,
+    open_documents,
     read_weights,
     text_errors_named,
 )
@@ -28,7 +30,7 @@ from gensim_tfw2v.cli.walks import check_edges, walks_on
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.exposure import check_cluster
 from gensim_tfw2v.files.formats import format_of
-from gensim_tfw2v.files.models import check_writable, write_model
+from gensim_tfw2v.files.models import check_writable, document_vectors, write_model
 from gensim_tfw2v.placement.designs import check_design
 from gensim_tfw2v.runtime.end_signals import end_as_interrupt
 from gensim_tfw2v.tensorboard.event_files import check_logdir
@@ -63,6 +65,7 @@ def run(arguments: argparse.Namespace) -> None:
     check_beginning(arguments)
     check_corpus(arguments.corpus, arguments.column)
     check_edges(arguments)
+    _check_class(arguments)
     check_apart(arguments.corpus, arguments.output)
     check_writable(arguments.output, arguments.force or overwrites_its_own(arguments))
     check_score_files("--log-", arguments.log_pairs, arguments.log_analogies)
@@ -81,10 +84,30 @@ def run(arguments: argparse.Namespace) -> None:
     with contextlib.nullcontext() if shows_no_log else _log_lines():
         with contextlib.nullcontext() if arguments.checkpoint_dir is None else end_as_interrupt():
             trained = _train(arguments, settings, weights)  # which writes a last checkpoint if it is interrupted
-        write_model(trained.model, arguments.output, file_format)
+        _write(trained.model, arguments, file_format)
         trained.model.free_server_vectors()
     if not arguments.quiet:
         print(_summary(trained, arguments.output, file_format))
+
+
+def _check_class(arguments: argparse.Namespace) -> None:
+    if not arguments.documents:
+        if arguments.tags:
+            raise CommandError("--tags is for --documents; leave it out")
+        return
+    for name in ("subwords", "edges"):
+        if getattr(arguments, name):
+            raise CommandError(f"--documents does not go with --{name}; leave one of them out")
+    check_documents_file(arguments.corpus)
+
+
+def _write(model: Any, arguments: argparse.Namespace, file_format: str) -> None:
+    if not arguments.documents or file_format == "gensim":
+        write_model(model, arguments.output, file_format)
+        return
+    from gensim_tfw2v.files.vectors import write_vectors
+
+    write_vectors(document_vectors(model), arguments.output, file_format)
 
 
 def _check_server_vectors(arguments: argparse.Namespace, file_format: str) -> None:
@@ -108,8 +131,21 @@ def _check_together(arguments: argparse.Namespace, settings: Mapping[str, Any], 
         from gensim_tfw2v.model.checks import check_validation, check_weights_fit  # which imports gensim
 
         check_design({**settings, "weights": weights, "bags": arguments.subwords}, has_cluster)
+        if arguments.documents:
+            from gensim_tfw2v.model.documents import check_documents
+
+            check_documents(settings)
         check_validation({**settings, "corpus_file": str(arguments.corpus)})
-        check_weights_fit(weights, **open_corpus(arguments.corpus, arguments.column))
+        check_weights_fit(weights, **_corpus(arguments))
+
+
+def _corpus(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return CORPUS as an argument of build_vocab and train."""
+    if arguments.edges:
+        return {"corpus_iterable": walks_on(arguments.corpus, arguments)}
+    if arguments.documents:
+        return open_documents(arguments.corpus, arguments.tags)
+    return open_corpus(arguments.corpus, arguments.column)
 
 
 def _check_probes(words: list[str] | None, vectors: Any) -> None:
@@ -127,6 +163,10 @@ def _counted(arguments: argparse.Namespace, settings: dict[str, Any], corpus: di
         model.build_vocab(**corpus)
         return model, model.corpus_total_words, model.corpus_count
     model = saved_model(arguments, settings)
+    if arguments.documents:  # counting them would replace the model's tags
+        from gensim_tfw2v.model.documents import size_of_documents
+
+        return model, *size_of_documents(**corpus)
     words, sentences = model.scan_vocab(**corpus)  # which do not change the model's vocabulary
     model.raw_vocab = defaultdict(int)  # as after build_vocab
     return model, words, sentences
@@ -135,10 +175,7 @@ def _counted(arguments: argparse.Namespace, settings: dict[str, Any], corpus: di
 def _train(arguments: argparse.Namespace, settings: dict[str, Any], weights: Any) -> _Trained:
     from gensim_tfw2v.cli.beginning import prepare_folder
 
-    if arguments.edges:
-        corpus = {"corpus_iterable": walks_on(arguments.corpus, arguments)}
-    else:
-        corpus = open_corpus(arguments.corpus, arguments.column)
+    corpus = _corpus(arguments)
     prepare_folder(arguments)
     if arguments.resume and (found := _resumed(arguments, settings, corpus, weights)) is not None:
         return found
@@ -176,7 +213,7 @@ def _resumed(
     changes = {name: value for name, value in settings.items() if name in MAY_CHANGE}
     with refusals(arguments):
         check_settings(settings, found)
-        model, checkpoint = resumed_model(model_class(arguments), found.path, arguments.epochs, changes)
+        model, checkpoint = resumed_model(model_class(arguments), found.path, settings["epochs"], changes)
     _check_probes(arguments.log_probe, model.wv)
     started = time.perf_counter()
     before = state.raw_words()
@@ -215,6 +252,7 @@ def _summary(trained: _Trained, output: Path, file_format: str) -> str:
     words = f"{trained.raw_words:,} words ({trained.trained_words:,} after subsampling)"
     lines = [
         f"vocabulary  {len(model.wv):,} words, {trained.vocabulary}",
+        *([f"documents   {len(model.dv):,} tags"] if hasattr(model, "dv") else []),
         f"trained on  {words}, {model.epochs} epochs, {_time_taken(trained)}",
     ]
     if losses:

@@ -22,6 +22,7 @@ from gensim_tfw2v.cli.arguments import (
     add_column,
     add_progress,
     add_switch,
+    add_tags,
     add_value,
     reader_of,
     real_number,
@@ -39,6 +40,11 @@ from gensim_tfw2v.tensorboard.options import PROJECTOR_CHOICES, TensorBoardLog
 DESCRIPTION = """Train word vectors on CORPUS and write them to MODEL. CORPUS is a text file with one sentence a line
 and spaces between words, plain or compressed (.gz, .bz2, .xz), or a table (.parquet, .arrow, .feather). It may also be
 a folder of such files, or a folder that `tfw2v encode` wrote. Settings mean the same as in gensim."""
+
+
+class _Default(int):
+    """A number that stands for no flag: it tells the default from the same number that a user has given."""
+
 
 # gensim's arguments by groups of flags: name, metavar, default and meaning, and how help shows the default if it does
 # not show the value. Without a metavar, a flag takes 0 or 1, or has a negation if its default is a bool. sg has two.
@@ -60,6 +66,11 @@ _OF_GENSIM: dict[str, tuple[tuple[Any, ...], ...]] = {
         ("max_n", "N", 6, "characters of the longest n-grams; below --min-n, words have none"),
         ("bucket", "N", 2_000_000, "vectors that n-grams share, by their hash"),
     ),
+    "documents (with --documents)": (
+        ("dm", None, 1, "distributed memory (1), or a distributed bag of words (0)"),
+        ("dm_mean", None, None, "with --dm 1, take the sum (0) or the mean (1) of the context", "as --cbow-mean"),
+        ("dbow_words", None, 0, "with --dm 0, train vectors of words by skip-gram as well"),
+    ),
     "vocabulary": (
         ("min_count", "N", 5, "leave out words that occur less often"),
         (
@@ -75,7 +86,7 @@ _OF_GENSIM: dict[str, tuple[tuple[Any, ...], ...]] = {
         ("null_word", None, 0, "add a null word to the vocabulary"),
     ),
     LEARNING_FLAGS: (
-        ("epochs", "N", 5, "passes over the corpus"),
+        ("epochs", "N", _Default(5), "passes over the corpus", "5, with --documents 10"),
         ("alpha", "X", 0.025, "first learning rate"),
         ("min_alpha", "X", 0.0001, "last learning rate"),
     ),
@@ -87,15 +98,18 @@ _OF_GENSIM: dict[str, tuple[tuple[Any, ...], ...]] = {
         ("comment", "TEXT", None, "comment kept in the model", "none"),
     ),
 }
+_SUBWORDS, _DOCUMENTS = "n-grams (with --subwords)", "documents (with --documents)"
+# Switches that choose a class: the group of its own flags, and gensim's arguments that it does not take.
+_CLASSES = {"subwords": (_SUBWORDS, ("compute_loss", "comment")), "documents": (_DOCUMENTS, ("sg", "null_word"))}
+_EPOCHS_OF_DOCUMENTS = 10  # gensim's default
 # Settings that a saved model has already.
-_SUBWORDS = "n-grams (with --subwords)"
-_OF_SUBWORDS = [row[0] for row in _OF_GENSIM[_SUBWORDS]]
-_NOT_OF_FASTTEXT = ("compute_loss", "comment")  # which gensim's class does not take
-OF_MODEL = frozenset(row[0] for group in ("model", "objective", _SUBWORDS, "vocabulary") for row in _OF_GENSIM[group])
+_GROUPS_OF_MODEL = ("model", "objective", _SUBWORDS, _DOCUMENTS, "vocabulary")
+OF_MODEL = frozenset(row[0] for group in _GROUPS_OF_MODEL for row in _OF_GENSIM[group])
 _READERS = {"min_count": whole_number(0), "comment": str}  # others are of the argument's rule
-_DEFAULTS = {row[0]: row[2] for rows in _OF_GENSIM.values() for row in rows if len(row) > 1}
+_DEFAULTS = {"sg": 0} | {row[0]: row[2] for rows in _OF_GENSIM.values() for row in rows if len(row) > 1}
 _SETTINGS = [row[0] for rows in _OF_GENSIM.values() for row in rows]
-_SETTINGS += [argument.name for argument in OWN_ARGUMENTS if argument.name != "weights"]
+_NOT_OF_FLAGS = ("weights", "cache", "checkpoints")  # a file's numbers, and what has a flag for each of its fields
+_SETTINGS += [argument.name for argument in OWN_ARGUMENTS if argument.name not in _NOT_OF_FLAGS]
 # Destinations of flags, and the names of TensorBoardLog's arguments.
 _LOG_OPTIONS = {"log_pairs": "pairs", "log_analogies": "analogies", "log_probe": "probes"}
 _LOG_OPTIONS |= {"log_projector": "projector", "log_trace": "trace_seconds"}
@@ -122,11 +136,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """The constructor arguments among the parsed arguments."""
     settings = {name: getattr(arguments, name) for name in _SETTINGS}
-    for name in _NOT_OF_FASTTEXT if arguments.subwords else _OF_SUBWORDS:
-        value = settings.pop(name)
-        if value != _DEFAULTS[name]:
-            reason = "does not go with --subwords" if arguments.subwords else "is for --subwords"
-            raise CommandError(f"{_flag(name)} {reason}; leave it out")
+    for switch, (group, not_taken) in _CLASSES.items():
+        is_on = getattr(arguments, switch)
+        for name in not_taken if is_on else [row[0] for row in _OF_GENSIM[group]]:
+            if settings.pop(name) != _DEFAULTS[name]:
+                raise CommandError(
+                    f"{_flag(name)} {'does not go with' if is_on else 'is for'} --{switch}; leave it out"
+                )
+    if arguments.documents and isinstance(arguments.epochs, _Default):
+        settings["epochs"] = _EPOCHS_OF_DOCUMENTS
+    if (dm_mean := settings.pop("dm_mean", None)) is not None:
+        settings["cbow_mean"] = dm_mean  # under which models and checkpoints have it
     settings["logdir"] = _log_of(arguments)
     settings["workers"] = core_count(arguments.workers, arguments.cluster)
     if arguments.cluster is not None and not is_in_environment(arguments.cluster):
@@ -162,6 +182,10 @@ def _add_settings(parser: argparse.ArgumentParser, name: str) -> argparse._Argum
     group = parser.add_argument_group(name)
     if name == _SUBWORDS:
         add_switch(group, "--subwords", "train vectors of words and their n-grams, as gensim's FastText", "words alone")
+    elif name == _DOCUMENTS:
+        meaning = "train vectors of documents, a line each, as gensim's Doc2Vec; files of vectors have those"
+        add_switch(group, "--documents", meaning, "words alone")
+        add_tags(group)
     for row in _OF_GENSIM.get(name, ()):
         if row[0] == "sg":
             kind = group.add_mutually_exclusive_group()

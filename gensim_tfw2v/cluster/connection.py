@@ -184,13 +184,16 @@ class Connection:
         with self.numbering:
             workers = self.addresses["worker"]
             if address in workers:
-                return workers.index(address)
+                number = workers.index(address)
+                self.attendance.give(number)
+                return number
             free = [number for number, one in enumerate(workers) if one == VACANT or self.attendance.has_left(number)]
             if not free:
                 return None
             (job,) = (job for job in self.definition.cluster.job if job.name == "worker")
             job.tasks[free[0]] = address
             self.described_cores.pop(f"worker {free[0]}", None)
+            self.attendance.give(free[0])
             workers[free[0]] = address
             return free[0]
 

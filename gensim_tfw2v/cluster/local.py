@@ -21,7 +21,7 @@ from gensim_tfw2v.cluster.exposure import check_system, warn_if_open
 from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.cluster.interfaces import LOOPBACK_ADDRESS
 from gensim_tfw2v.cluster.specification import Addresses, DescribedTasks
-from gensim_tfw2v.runtime.processes import is_running, machine_name
+from gensim_tfw2v.runtime.processes import is_running, machine_name, runs_python
 from gensim_tfw2v.runtime.tensorflow import environment_for_tasks
 
 _START_SECONDS = 120.0
@@ -145,8 +145,11 @@ def task_command(job: str, task: int, cluster: str, cores: int) -> list[str]:
     cluster : str
         Value of the flag ``--cluster``.
     """
-    if not sys.executable:  # as where another program runs Python
-        raise ClusterError("sys.executable names no Python to run tasks with; start them with `tfw2v server`")
+    if not runs_python(sys.executable or ""):
+        raise ClusterError(
+            f"sys.executable is {sys.executable!r}, which is not the program of this Python, as where another program "
+            "has Python built in: set sys.executable, or start the tasks with `tfw2v server`"
+        )
     command = [sys.executable, "-m", "gensim_tfw2v", "server", "--job", job, "--task", str(task)]
     command += ["--cluster", cluster, "--with-parent", str(os.getpid())]
     return command if job == "ps" else [*command, "--cores", str(cores)]

@@ -76,19 +76,21 @@ def answer_wishes(connection: Connection, wishes: Mapping[str, str]) -> Answers:
         is_unused = address not in numbers or numbers[address] in unused
         answers[address] = (RELEASED if is_unused else WAIT, "")
     for address in [address for address, wish in wishes.items() if wish == JOIN]:
-        answers[address] = _answer_to_join(connection, address, numbers.get(address))
+        answers[address] = _answer_to_join(connection, address)
     return answers
 
 
-def _answer_to_join(connection: Connection, address: str, number: int | None) -> tuple[str, str]:
-    if number is None:
+def _answer_to_join(connection: Connection, address: str) -> tuple[str, str]:
+    is_known = address != VACANT and address in connection.addresses["worker"]
+    if not is_known:
         try:
             check_addresses([address])
             check_allowed({"the worker": address}, connection.allow_network)
         except (ClusterError, ValueError) as error:
             return REFUSED, str(error)
-        number = connection.take_in(address)
-        if number is None:
-            return FULL, f"waits until another one leaves: max_workers={connection.workers}"
+    number = connection.take_in(address)
+    if number is None:
+        return FULL, f"waits until another one leaves: max_workers={connection.workers}"
+    if not is_known:
         logger.info("worker %i at %s joins", number, address)
     return TAKEN, f"takes part as worker {number}"

@@ -10,7 +10,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ class _Lease:
 
     tables: list[str]
     key: int
-    renewed: float = field(default_factory=time.monotonic)
+    renewed: float
 
 
 class Task:
@@ -45,17 +45,21 @@ class Task:
     ----------
     details : callable, optional
         Returns further entries of the description.
+    clock : callable, optional
+        Returns seconds, by which leases age.
     """
 
-    def __init__(self, details: Callable[[], Mapping[str, Any]] = dict) -> None:
-        self._details = details
+    def __init__(
+        self, details: Callable[[], Mapping[str, Any]] = dict, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._details, self._clock = details, clock
         self._leases: dict[str, _Lease] = {}
         self._lock = threading.Lock()
 
     def describe(self) -> bytes:
         """Return versions, process, task metrics and leases, as JSON."""
         with self._lock:
-            now = time.monotonic()
+            now = self._clock()
             leases = {
                 name: {"tables": lease.tables, "idle": now - lease.renewed} for name, lease in self._leases.items()
             }
@@ -81,7 +85,7 @@ class Task:
         if not isinstance(names, list) or not all(isinstance(table, str) for table in names):
             raise TaskError(f"the lease {lease!r} came without a list of its tables")
         with self._lock:
-            self._leases[lease] = _Lease(names, key_of(lease))
+            self._leases[lease] = _Lease(names, key_of(lease), self._clock())
         return np.bool_(True)
 
     def renew_lease(self, key: Any) -> Any:
@@ -89,7 +93,7 @@ class Task:
         with self._lock:
             for lease in self._leases.values():
                 if lease.key == key:
-                    lease.renewed = time.monotonic()
+                    lease.renewed = self._clock()
         return own_metrics()
 
     def end_lease(self, name: bytes) -> np.bool_:

@@ -77,7 +77,7 @@ class LeavingWorkers:
     """Workers by their number in job "worker" that leave the cluster; safe to use from several threads.
 
     A worker is *leaving* from the moment at which it asks to leave until its process has ended. Afterwards its number
-    is free for another worker, until a worker is used under that number again.
+    is free for another worker, until one gets that number, or is used under it again.
     """
 
     def __init__(self) -> None:
@@ -111,6 +111,12 @@ class LeavingWorkers:
         """Record that a user no longer calls a worker."""
         with self._lock:
             self._users.get(worker, set()).discard(user)
+
+    def give(self, worker: int) -> None:
+        """Record that a worker that joins has this number, so that no other one gets it."""
+        with self._lock:
+            self._leaving -= {worker}
+            self._left -= {worker}
 
     def set_leaving(self, workers: Collection[int]) -> set[int]:
         """Set which workers are leaving; return those of them that nobody uses, which may end."""

@@ -15,6 +15,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
+from gensim_tfw2v.runtime.processes import runs_python
+
 # Ctrl-C reaches the whole process group, but whoever started the process ends it.
 _PROGRAM = (
     "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
@@ -24,7 +26,7 @@ _PROGRAM = (
 
 def can_start() -> bool:
     """Return whether this process knows the program of its Python."""
-    return bool(sys.executable)
+    return runs_python(sys.executable or "")
 
 
 class ChildProgram:

@@ -9,10 +9,12 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from gensim_tfw2v.arrays import Int32Array, Int64Array
-from gensim_tfw2v.corpus.chunks import Pieces
+from gensim_tfw2v.arrays import Int32Array
+from gensim_tfw2v.corpus.chunks import Chunk, Pieces
 from gensim_tfw2v.corpus.iterable_source import IterableSource
+from gensim_tfw2v.corpus.sentences import DocumentTags, Sentences
 
 
 class TagLists:
@@ -24,10 +26,12 @@ class TagLists:
         Returns the index of a tag, -1 for a tag without a vector.
     tags : int
         How many tags have a vector.
+    counts : ndarray, optional
+        How many documents of the corpus have each tag. Default: not known.
     """
 
-    def __init__(self, index_of: Callable[[Any], int], tags: int) -> None:
-        self._index_of, self._tags = index_of, tags
+    def __init__(self, index_of: Callable[[Any], int], tags: int, counts: npt.NDArray[Any] | None = None) -> None:
+        self._index_of, self._tags, self._counts = index_of, tags, counts
         self._numbers: dict[tuple[int, ...], int] = {}
         self._lists: list[tuple[int, ...]] = []  # those of several tags
 
@@ -48,15 +52,20 @@ class TagLists:
             self._lists.append(found)
         return number
 
-    def indices(self, numbers: Int32Array) -> tuple[Int64Array, Int64Array]:
-        """Return the indices of the tags of lists, one list after the other, and where each begins and the last ends.
-
-        Any thread may call this. A list of the number -1 has no tags.
-        """
-        if not numbers.size or (numbers.max() < self._tags and numbers.min() >= 0):
-            return numbers.astype(np.int64), np.arange(len(numbers) + 1)
-        lists = [self._list(number) for number in numbers.tolist()]
-        return np.fromiter(chain.from_iterable(lists), np.int64), np.cumsum([0, *map(len, lists)])
+    def with_tags(self, sentences: Sentences) -> Sentences:
+        """Return sentences with their own lists of tags, so that nothing else is needed to train them."""
+        if sentences.documents is None:
+            return sentences
+        numbers, documents = np.unique(sentences.documents, return_inverse=True)
+        if not numbers.size or 0 <= numbers[0] <= numbers[-1] < self._tags:
+            indices, offsets = numbers, np.arange(len(numbers) + 1, dtype=np.int32)
+        else:
+            lists = [self._list(number) for number in numbers.tolist()]
+            indices = np.fromiter(chain.from_iterable(lists), np.int32)
+            offsets = np.cumsum([0, *map(len, lists)], dtype=np.int32)
+        are_unique = np.zeros(indices.size, bool) if self._counts is None else self._counts[indices] == 1
+        tags = DocumentTags(indices, offsets, are_unique)
+        return replace(sentences, documents=documents.astype(np.int32), tags=tags)
 
     def _list(self, number: int) -> tuple[int, ...]:
         if number < 0:
@@ -83,6 +92,12 @@ class DocumentSource(IterableSource):
     def __init__(self, documents: Iterable[Any], tags: TagLists, *arguments: Any, **options: Any) -> None:
         super().__init__(documents, *arguments, **options)
         self._tags = tags
+
+    def epoch(self, number: int = 0) -> Generator[Chunk, None, None]:
+        with closing(super().epoch(number)) as chunks:
+            for chunk in chunks:
+                assert isinstance(chunk.content, Sentences)  # as of all iterables
+                yield replace(chunk, content=self._tags.with_tags(chunk.content))
 
     def _read_in_batches(self, words: int, pieces: int) -> Generator[Pieces, None, None]:
         read = _WordsOfDocuments(self._sentences, self._tags)

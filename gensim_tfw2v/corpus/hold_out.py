@@ -1,9 +1,9 @@
-"""Which sentences of a corpus are held out of training: a share of them, by their numbers and the seed."""
+"""What of a corpus is held out of training: a share of its sentences, or of the words of each document."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +11,10 @@ import numpy.typing as npt
 from gensim_tfw2v.arrays import BoolArray
 from gensim_tfw2v.corpus.chunks import Pieces
 from gensim_tfw2v.corpus.fixed_draws import fractions
+from gensim_tfw2v.corpus.sentences import Sentences
 
 Take = Callable[[Pieces], None]
-"""Receives pieces of sentences that are held out."""
+"""Receives pieces of sentences that are held out, or of documents with held-out words."""
 
 
 @dataclass(frozen=True)
@@ -45,3 +46,34 @@ class HoldOut:
 def _chosen_of(pieces: Pieces, chosen: BoolArray) -> Pieces:
     found = pieces.sentences().whole(chosen)
     return Pieces(found.ids, found.lengths, pieces.begun[chosen], found.weights, found.documents)
+
+
+@dataclass(frozen=True)
+class WordHoldOut(HoldOut):
+    """Holds each word of a document out with the probability `share`.
+
+    The key, the document's tags, the word and its place there decide. So the same words are held out of documents that
+    come in another order in each pass.
+    """
+
+    def chosen_words(self, sentences: Sentences) -> BoolArray:
+        """Return whether each word is held out, if it is known and its document has a tag with a vector."""
+        assert sentences.documents is not None
+        is_known = sentences.ids >= 0
+        places = np.cumsum(is_known, dtype=np.int64) - is_known  # how many known words are before a word
+        begins = np.cumsum(sentences.lengths, dtype=np.int64) - sentences.lengths
+        places -= np.repeat(np.append(places, 0)[begins], sentences.lengths)
+        documents = np.repeat(sentences.documents.astype(np.int64), sentences.lengths)
+        numbers = (documents << 40) ^ (places << 24) ^ sentences.ids
+        return np.asarray(is_known & (documents >= 0) & (fractions(self.key, numbers) < self.share))
+
+    def without(self, pieces: Iterable[Pieces], take: Take | None = None) -> Generator[Pieces, None, None]:
+        """Yield the pieces without the words that are held out, and give whole pieces to `take`."""
+        for some in pieces:
+            is_out = self.chosen_words(some.sentences())
+            if take is not None:
+                take(some)
+            before = np.append(0, np.cumsum(is_out))
+            ends = np.append(0, np.cumsum(some.lengths, dtype=np.int64))
+            lengths = some.lengths - np.diff(before[ends]).astype(np.int32)
+            yield replace(some, ids=some.ids[~is_out], lengths=lengths)

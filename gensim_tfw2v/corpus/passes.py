@@ -75,7 +75,8 @@ def checksum_after(chunk: Chunk, before: int) -> int:
     totals = np.array([chunk.number, chunk.raw_words, chunk.sentences], "<i8")
     parts: list[np.ndarray]
     if isinstance(content, Sentences):
-        arrays = (content.ids, content.lengths, content.weights, content.documents)
+        tags = (None, None) if content.tags is None else (content.tags.indices, content.tags.offsets)
+        arrays = (content.ids, content.lengths, content.weights, content.documents, *tags)
         parts = [array for array in arrays if array is not None]
     else:
         parts = [np.array(content, "<i8")]

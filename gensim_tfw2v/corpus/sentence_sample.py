@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gensim_tfw2v.arrays import BoolArray, Int32Array, Int64Array
+from gensim_tfw2v.arrays import BoolArray, Int64Array
 from gensim_tfw2v.corpus.fixed_draws import fractions
 from gensim_tfw2v.corpus.sentences import Sentences
 
@@ -25,8 +25,7 @@ class SentenceSample:
 
     def __init__(self, words: int, key: int) -> None:
         self._wanted, self._key = words, key
-        self._ids: list[Int32Array] = []
-        self._lengths: list[Int32Array] = []
+        self._parts: list[Sentences] = []
         self._numbers: list[Int64Array] = []
         self._words = self._seen = 0
         self._highest_rank = 1.0  # of sentences that may still belong to the sample
@@ -46,14 +45,18 @@ class SentenceSample:
 
     def _keep(self, sentences: Sentences, numbers: Int64Array, chosen: BoolArray) -> None:
         kept = sentences.whole(chosen)
-        self._ids.append(kept.ids)
-        self._lengths.append(kept.lengths)
+        self._parts.append(kept)
         self._numbers.append(numbers[chosen])
         self._words += kept.ids.size
 
     def _joined(self) -> tuple[Sentences, Int64Array]:
         none = np.empty(0, np.int32)
-        sentences = Sentences(np.concatenate([none, *self._ids]), np.concatenate([none, *self._lengths]))
+        documents = [part.documents for part in self._parts if part.documents is not None]
+        sentences = Sentences(
+            np.concatenate([none, *(part.ids for part in self._parts)]),
+            np.concatenate([none, *(part.lengths for part in self._parts)]),
+            documents=np.concatenate(documents) if documents else None,
+        )
         return sentences, np.concatenate([np.empty(0, np.int64), *self._numbers])
 
     def _drop_surplus(self) -> None:
@@ -65,5 +68,5 @@ class SentenceSample:
         order = np.argsort(ranks, kind="stable")
         needed = int(np.searchsorted(np.cumsum(sentences.lengths[order], dtype=np.int64), self._wanted)) + 1
         self._highest_rank = float(ranks[order[:needed]][-1])
-        self._ids, self._lengths, self._numbers, self._words = [], [], [], 0
+        self._parts, self._numbers, self._words = [], [], 0
         self._keep(sentences, numbers, ranks <= self._highest_rank)

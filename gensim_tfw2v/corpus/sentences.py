@@ -19,6 +19,25 @@ _Values = TypeVar("_Values", Float32Array | None, Int32Array | None)
 
 
 @dataclass(frozen=True)
+class DocumentTags:
+    """The tags of some documents: document n has those of the indices [offsets[n]:offsets[n + 1]]."""
+
+    indices: Int32Array
+    offsets: Int32Array
+    are_unique: BoolArray
+    """Of each index: whether no other document of the corpus has the tag."""
+
+    def of(self, documents: Int32Array) -> tuple[DocumentTags, Int32Array]:
+        """Return the tags of these documents alone, each of which comes once, and their numbers among them."""
+        used, numbers = np.unique(documents, return_inverse=True)
+        sizes = np.diff(self.offsets)[used]
+        ends = np.cumsum(sizes)
+        places = np.arange(sizes.sum()) + np.repeat(self.offsets[used] + sizes - ends, sizes)
+        offsets = np.concatenate([[0], ends]).astype(np.int32)
+        return DocumentTags(self.indices[places], offsets, self.are_unique[places]), numbers.astype(np.int32)
+
+
+@dataclass(frozen=True)
 class Sentences:
     """Consecutive sentences: the ids of all their words, and each sentence's number of words, weight and tags."""
 
@@ -27,7 +46,9 @@ class Sentences:
     weights: Float32Array | None = None
     """How many occurrences each sentence counts as in training; None: each counts as one."""
     documents: Int32Array | None = None
-    """The number of each sentence's list of tags in `documents.TagLists`; None: sentences have no tags."""
+    """The number of each sentence's list of tags, in `tags` or in `documents.TagLists`; None: there are no tags."""
+    tags: DocumentTags | None = None
+    """The lists that `documents` numbers; None: they are in this process's `documents.TagLists`."""
 
     @property
     def nbytes(self) -> int:
@@ -52,7 +73,8 @@ class Sentences:
         words = call(function, self.ids, self.lengths, *arguments, ids, lengths, count, numbers)
         kept = int(count[0])
         which = slice(kept) if numbers is None else numbers[:kept]
-        return Sentences(ids[:words], lengths[:kept], some_of(self.weights, which), some_of(self.documents, which))
+        weights, documents = some_of(self.weights, which), some_of(self.documents, which)
+        return Sentences(ids[:words], lengths[:kept], weights, documents, self.tags)
 
     def known_words(self, table: Int32Array | None = None) -> Sentences:
         """Return the sentences without unknown words, whose id is -1.
@@ -74,7 +96,8 @@ class Sentences:
         ends, own_ends = np.cumsum(self.lengths, dtype=np.int64)[numbers], np.cumsum(lengths, dtype=np.int64)
         places = np.repeat(ends - own_ends, lengths)
         places += np.arange(len(places))
-        return Sentences(self.ids[places], lengths, some_of(self.weights, numbers), some_of(self.documents, numbers))
+        weights, documents = some_of(self.weights, numbers), some_of(self.documents, numbers)
+        return Sentences(self.ids[places], lengths, weights, documents, self.tags)
 
 
 def some_of(values: _Values, which: Any) -> _Values:

@@ -25,16 +25,16 @@ def compressed_parts(path: str, part_bytes: int, first: int, step: int) -> Itera
     """Yield parts ``first``, ``first + step``, ... of the content of a compressed file."""
     tokenizer = Tokenizer()
     offset = 0
-    with _decompressed(path) as stream:
+    with decompressed(path) as stream:
         for number, part in enumerate(_cut_at_white_space(stream, part_bytes)):
             if number % step == first:
-                text = _after_mark(part) if number == 0 else part
+                text = after_mark(part) if number == 0 else part
                 try:
                     yield tokenizer.part(text)
                 except UnicodeDecodeError as error:
                     while stream.read(part_bytes):  # the checksum at its end shows whether the file is damaged
                         pass
-                    raise _not_utf8(path, offset + len(part) - len(text), error) from None
+                    raise not_utf8(path, offset + len(part) - len(text), error) from None
             offset += len(part)
 
 
@@ -54,16 +54,16 @@ def plain_parts(path: str, size: int, part_bytes: int, first: int, step: int, en
             next_begin = _cut(file, min(start + part_bytes, size), size)
             file.seek(begin)
             data = file.read(next_begin - begin)
-            text = _after_mark(data) if begin == 0 else data
+            text = after_mark(data) if begin == 0 else data
             try:
                 yield tokenizer.part(text)
             except UnicodeDecodeError as error:
-                raise _not_utf8(path, begin + len(data) - len(text), error) from None
+                raise not_utf8(path, begin + len(data) - len(text), error) from None
 
 
 @contextlib.contextmanager
-def _decompressed(path: str) -> Iterator[IO[bytes]]:
-    """Open a compressed file for reading its content; raise ValueError that names the file if it is damaged."""
+def decompressed(path: str) -> Iterator[IO[bytes]]:
+    """Open a file, plain or compressed, for reading its content; raise ValueError that names it if it is damaged."""
     from smart_open import open as smart_open
 
     try:
@@ -105,12 +105,13 @@ def _cut(file: IO[bytes], position: int, size: int) -> int:
     return size
 
 
-def _after_mark(text: bytes) -> bytes:
+def after_mark(text: bytes) -> bytes:
     """Return what follows the byte order mark that some editors put at the beginning of a file."""
     return text.removeprefix(codecs.BOM_UTF8)
 
 
-def _not_utf8(path: str, offset: int, error: UnicodeDecodeError) -> ValueError:
+def not_utf8(path: str, offset: int, error: UnicodeDecodeError) -> ValueError:
+    """Return the error that says which byte of a file is not UTF-8; the text that was read begins at `offset`."""
     return ValueError(
         f"{path}: not UTF-8 text at byte {offset + error.start} "
         f"(0x{error.object[error.start]:02x}, {error.reason}); convert the file to UTF-8"

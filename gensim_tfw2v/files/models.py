@@ -8,12 +8,13 @@ import inspect
 import logging
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from gensim_tfw2v.files.formats import COMPRESSED, ModelFileError, is_misleading, reason_in, side_files, written_whole
 from gensim_tfw2v.files.whole_files import explain_missing
+from gensim_tfw2v.files.word_texts import as_texts
 
 logger = logging.getLogger(__name__)
 
@@ -91,15 +92,36 @@ def save_named(saveable: Any, unfinished: Path, name: str, *args: Any, **kwargs:
     saveable._smart_save(str(unfinished), separately, sep_limit, ignore, pickle_protocol=protocol)
 
 
-def read_vectors(path: Path, file_format: str | None = None) -> Any:
-    """Return the KeyedVectors in a model file. If no format is given, the file's first bytes show it."""
+def document_vectors(model: Any) -> Any:
+    """Return the vectors of a Doc2Vec model's documents, as KeyedVectors whose keys are the tags as texts."""
+    return keyed_documents(model.dv.index_to_key, model.dv.vectors)
+
+
+def keyed_documents(tags: Iterable[Any], vectors: Any) -> Any:
+    """Return vectors as KeyedVectors whose keys are these tags as texts.
+
+    A tag that is a number is the number of a row, so it finds its vector as an int, too.
+    """
+    from gensim.models import KeyedVectors
+
+    found = KeyedVectors(vectors.shape[1])
+    found.index_to_key, found.vectors = as_texts(tags), vectors
+    found.key_to_index = {tag: row for row, tag in enumerate(found.index_to_key)}
+    return found
+
+
+def read_vectors(path: Path, file_format: str | None = None, documents: bool = False) -> Any:
+    """Return the KeyedVectors of words, or of documents' tags, in a model file.
+
+    If no format is given, the file's first bytes show it.
+    """
     if path.is_dir():
         raise ModelFileError(f"model {str(path)!r} is a folder, not a file")
     if not path.exists():
         raise ModelFileError(explain_missing(path) or f"model {str(path)!r} is not there")
     try:
         found = file_format or recognise_format(path)
-        vectors = _read(path, found)
+        vectors = _read(path, found, documents)
         words = len(vectors)
     except ModelFileError:
         raise
@@ -107,7 +129,7 @@ def read_vectors(path: Path, file_format: str | None = None) -> Any:
         as_what = f" as {file_format}" if file_format else ""
         raise ModelFileError(f"cannot read model {str(path)!r}{as_what}: {reason_in(error)}") from error
     if not words:
-        raise ModelFileError(f"model {str(path)!r} holds no words")
+        raise ModelFileError(f"model {str(path)!r} holds no {'documents' if documents else 'words'}")
     return vectors
 
 
@@ -130,9 +152,15 @@ def missing_explained(fname: Any) -> Iterator[None]:
         raise FileNotFoundError(errno.ENOENT, explanation, fname) from error
 
 
-def _read(path: Path, file_format: str) -> Any:
+def _read(path: Path, file_format: str, documents: bool) -> Any:
     from gensim.models import KeyedVectors
 
+    if documents:
+        model = read_model(path) if file_format == "gensim" else None
+        if not hasattr(model, "dv"):
+            what = f"a file of vectors ({file_format})" if model is None else f"a {type(model).__name__}"
+            raise ModelFileError(f"model {str(path)!r} is {what}, without vectors of documents; leave out --documents")
+        return document_vectors(model)
     if file_format not in ("gensim", "keyed-vectors"):
         binary, no_header = file_format == "binary", file_format == "text without header"
         return KeyedVectors.load_word2vec_format(str(path), binary=binary, no_header=no_header)

@@ -21,21 +21,24 @@ _CARD = """---
 
 # {name}
 
-{about}{words:,} words with vectors of {numbers} numbers, written by gensim-tfw2v. The vector of a text is the mean of
-the vectors of its words, which white space divides. Words without a vector are left out.
+{about}{words:,} {kind}
 
 ```python
 from model2vec import StaticModel
 
-vectors = StaticModel.from_pretrained("{name}").encode(["some words"])
+vectors = StaticModel.from_pretrained("{name}").encode([{example}])
 ```
 
 ```python
 from sentence_transformers import SentenceTransformer
 
-vectors = SentenceTransformer("{name}").encode(["some words"])
+vectors = SentenceTransformer("{name}").encode([{example}])
 ```
 """
+_OF_WORDS = """words with vectors of {numbers} numbers, written by gensim-tfw2v. The vector of a text is the mean of
+the vectors of its words, which white space divides. Words without a vector are left out."""
+_OF_DOCUMENTS = """documents with vectors of {numbers} numbers, written by gensim-tfw2v. A text that is the tag of a
+document has its vector."""
 
 
 def export_pretrained(
@@ -46,6 +49,7 @@ def export_pretrained(
     license: str | None = None,
     language: str | None = None,
     description: str | None = None,
+    of_documents: bool = False,
 ) -> None:
     """Write vectors as a folder that `model2vec.StaticModel` and `sentence_transformers.SentenceTransformer` open.
 
@@ -62,6 +66,8 @@ def export_pretrained(
         Whether texts become lower case before their words are looked up.
     license, language, description : str, optional
         What the model card says: identifiers as the Hub has them, such as ``"apache-2.0"`` and ``"en"``, and a text.
+    of_documents : bool, optional
+        Whether the vectors are those of documents' tags, such as ``model.dv``. The model card says so.
 
     Raises
     ------
@@ -96,7 +102,8 @@ def export_pretrained(
         name=target.name,
         about="" if description is None else f"{description}\n\n",
         words=len(words),
-        numbers=numbers,
+        kind=(_OF_DOCUMENTS if of_documents else _OF_WORDS).format(numbers=numbers),
+        example=json.dumps(words[0] if of_documents else "some words", ensure_ascii=False),
     )
     with written_folder(target) as unfinished:
         _write_safetensors(unfinished / "model.safetensors", keyed_vectors.vectors)

@@ -1,4 +1,4 @@
-"""A transformer of scikit-learn: documents → mean vectors of their words."""
+"""Transformers of scikit-learn: documents → mean vectors of their words, by Word2Vec or FastText."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from gensim_tfw2v.arrays import Float32Array
+from gensim_tfw2v.fasttext import TFFastText
 from gensim_tfw2v.runtime.extras import MissingPackageError
 from gensim_tfw2v.word2vec import TFWord2Vec
 
@@ -21,7 +22,31 @@ except ImportError:
 _WEIGHTINGS = ("mean", "sif")
 
 
-class Word2VecVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class OfDocuments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """What vectorizers have in common: how documents become lists of words, and what scikit-learn asks about them."""
+
+    tokenizer: Callable[[Any], Collection[Any]] | None
+    workers: int
+
+    def check_is_fitted(self) -> None:
+        """Raise scikit-learn's NotFittedError before `fit`."""
+        check_is_fitted(self)
+
+    def _words_of(self, documents: Iterable[Any]) -> list[list[Any]]:
+        if isinstance(documents, str) or not hasattr(documents, "__iter__"):
+            raise ValueError(f"X must be documents, each a list of words or a text, got {documents!r}")
+        divide = self.tokenizer or _words_in
+        return [list(divide(document)) for document in documents]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.string = True
+        tags.non_deterministic = self.workers != 1
+        return tags
+
+
+class Word2VecVectorizer(OfDocuments):
     """Train vectors of words, and make a vector of each document: a transformer for scikit-learn's pipelines.
 
     A document is a list of words, or a text that `tokenizer` divides. Words that `fit` has not seen often enough do not
@@ -56,6 +81,8 @@ class Word2VecVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     >>> pipeline = make_pipeline(Word2VecVectorizer(min_count=1), LogisticRegression())
     >>> pipeline.fit([["cat", "meow"], ["dog", "woof"]], ["cat", "dog"])  # doctest: +SKIP
     """
+
+    _model_class: type[TFWord2Vec] = TFWord2Vec
 
     def __init__(
         self,
@@ -115,7 +142,7 @@ class Word2VecVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             raise ValueError(f"sif_a must be a number above 0, got {self.sif_a!r}")
         names = ("vector_size", "window", "min_count", "sg", "hs", "negative", "sample", "alpha", "epochs", "workers")
         settings = {name: getattr(self, name) for name in names} | {"seed": self.random_state}
-        self.wv_ = TFWord2Vec(documents, **settings | dict(self.arguments or {})).wv
+        self.wv_ = self._model_class(documents, **settings | dict(self.arguments or {})).wv
         self._n_features_out = self.wv_.vector_size
         self._weights: Float32Array | None = None
         self._direction: Float32Array | None = None
@@ -127,22 +154,27 @@ class Word2VecVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             # The direction of length 1 in which the means have the largest mean square: eigenvalues rise.
             self._direction = np.linalg.eigh(means.T.astype(np.float64) @ means)[1][:, -1].astype(np.float32)
 
-    def _words_of(self, documents: Iterable[Any]) -> list[list[Any]]:
-        if isinstance(documents, str) or not hasattr(documents, "__iter__"):
-            raise ValueError(f"X must be documents, each a list of words or a text, got {documents!r}")
-        divide = self.tokenizer or _words_in
-        return [list(divide(document)) for document in documents]
+    def _further_rows(self, documents: list[list[Any]]) -> dict[Any, Float32Array]:
+        """Return the vectors of words that are not in the vocabulary; this class has none."""
+        return {}
 
     def _means_of(self, documents: list[list[Any]]) -> Float32Array:
-        """Return the mean of the vectors of each document's known words, times their weights; 0 where there is none."""
+        """Return the mean of the vectors of each document's words, times their weights; 0 where there is none."""
+        further, size = self._further_rows(documents), len(self.wv_.vectors)
+        number_of = self.wv_.key_to_index | {word: size + place for place, word in enumerate(further)}
         ids: list[int] = []
         ends = [0]  # how many of them are in each document and in those before it
         for document in documents:
-            ids += [found for found in map(self.wv_.key_to_index.get, document) if found is not None]
+            ids += [found for found in map(number_of.get, document) if found is not None]
             ends.append(len(ids))
-        values = np.ones(len(ids), np.float32) if self._weights is None else self._weights[np.array(ids, np.int32)]
+        values = np.ones(len(ids), np.float32)
+        if self._weights is not None:  # a word outside the vocabulary is as rare as can be
+            values = np.append(self._weights, np.ones(len(further), np.float32))[np.array(ids, np.int32)]
         known = (values, np.array(ids, np.int32), np.array(ends, np.int64))
-        sums = csr_matrix(known, shape=(len(documents), len(self.wv_.vectors))) @ self.wv_.vectors
+        shares = csr_matrix(known, shape=(len(documents), size + len(further)))
+        sums = shares[:, :size] @ self.wv_.vectors
+        if further:
+            sums += shares[:, size:] @ np.stack(list(further.values()))
         means: Float32Array = (sums / np.maximum(np.diff(ends), 1)[:, None]).astype(np.float32)
         return means
 
@@ -150,12 +182,26 @@ class Word2VecVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         means = self._means_of(documents)
         return means if self._direction is None else means - np.outer(means @ self._direction, self._direction)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.string = True
-        tags.non_deterministic = self.workers != 1
-        return tags
+
+class FastTextVectorizer(Word2VecVectorizer):
+    """Train vectors of words and their n-grams, and make a vector of each document: new words of it count as well.
+
+    It has the arguments, attributes and methods of `Word2VecVectorizer`; those of `TFFastText` alone are in `arguments`
+    (``bucket``, ``min_n``, ``max_n``). Misspelt words and new forms of words count by their n-grams.
+
+    Examples
+    --------
+    >>> from gensim_tfw2v import FastTextVectorizer
+    >>> vectorizer = FastTextVectorizer(min_count=1, arguments={"bucket": 10_000})
+    >>> vectorizer.fit([["cat", "meow"], ["dog", "woof"]]).transform(["cats"]).any()  # doctest: +SKIP
+    True
+    """
+
+    _model_class = TFFastText
+
+    def _further_rows(self, documents: list[list[Any]]) -> dict[Any, Float32Array]:
+        words = {word for document in documents for word in document if isinstance(word, str)}
+        return {word: self.wv_.get_vector(word) for word in sorted(words - self.wv_.key_to_index.keys())}
 
 
 def _words_in(document: Any) -> Collection[Any]:

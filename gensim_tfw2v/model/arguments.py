@@ -11,6 +11,7 @@ from typing import Any
 
 from gensim_tfw2v.arguments.rules import Number, Rule, WholeNumber
 from gensim_tfw2v.arguments.texts import docstring_entries, docstring_entry
+from gensim_tfw2v.model.argument_groups import without_groups
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 from gensim_tfw2v.model.results import RESULTS
 from gensim_tfw2v.runtime.cores import ALL_CORES, CoreCount
@@ -122,13 +123,13 @@ def signature_with_own(gensims_class: type[Any], of_others: Collection[str] = ()
 
 
 def all_arguments(signature: inspect.Signature, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all arguments of a constructor by name, those that are not given with their defaults.
+    """Return all arguments of a constructor by name, those that are not given with their defaults, without groups.
 
     Raise TypeError if there is no such argument, or one is given twice.
     """
     bound = signature.bind(None, *given, **named)
     bound.apply_defaults()
-    return {name: value for name, value in bound.arguments.items() if name != "self"}
+    return without_groups({name: value for name, value in bound.arguments.items() if name != "self"})
 
 
 def warn_of_deprecated(arguments: Mapping[str, Any], stacklevel: int) -> None:

@@ -30,7 +30,7 @@ _ENDS = ".ends"
 # Settings that decide what is trained. A training is resumed with the same ones.
 _FIXED_OF_GENSIM = (
     *("vector_size", "sg", "hs", "negative", "window", "shrink_windows", "cbow_mean", "sample", "ns_exponent"),
-    *("seed", "batch_words", "dbow_words"),
+    *("seed", "batch_words", "dbow_words", "dm_concat", "dm_tag_count"),
 )
 _FIXED = (*_FIXED_OF_GENSIM, *(argument.name for argument in OWN_ARGUMENTS if argument.is_fixed_in_training))
 

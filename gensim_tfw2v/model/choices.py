@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from gensim.models import Word2Vec
 
 from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float64Array
-from gensim_tfw2v.blocks.batch_shape import choose_batch_shape, choose_windows, has_frequent_hits, is_flat
+from gensim_tfw2v.blocks.batch_shape import (
+    OwnShape,
+    Stepping,
+    Trained,
+    choose_batch_shape,
+    choose_windows,
+    has_frequent_hits,
+    is_flat,
+)
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler, keep_probabilities, kept_counts, word_counts
-from gensim_tfw2v.model.documents import has_documents, trains_skip_gram
+from gensim_tfw2v.model.documents import concatenates, has_documents, trains_skip_gram
 from gensim_tfw2v.model.subwords import word_bags
 from gensim_tfw2v.placement.request import Draws, PlacementChoice
 from gensim_tfw2v.runtime.devices import GPU, THE_CPU
@@ -41,15 +51,16 @@ def choices_for(
     bags, skip_gram = word_bags(model) is not None, trains_skip_gram(model)
     are_rows_summed = bags or has_documents(model)
     in_running_sums = (flat or are_rows_summed) and sums_even_contexts(skip_gram, model.window, are_rows_summed)
-    windows = choose_windows(bool(model.shrink_windows), bool(model.hs), words, in_running_sums)
-    if has_documents(model) and not _moves_by_run(choice):
+    draws_windows = bool(model.shrink_windows) and not concatenates(model)
+    windows = choose_windows(draws_windows, bool(model.hs), words, in_running_sums)
+    if concatenates(model) and not moves_by_run(choice):
         raise RuntimeError(
-            "documents are trained by the package's compiled operations on the CPU, which this training does not use; "
-            "leave device out and TFW2V_STEP unset, and see that the package was installed with a C compiler, or use "
-            "gensim.models.Doc2Vec"
+            "documents with dm_concat=1 are trained by the package's compiled operations on the CPU, which this "
+            "training does not use; leave device out and TFW2V_STEP unset, and see that the package was installed with "
+            "a C compiler, or use gensim.models.Doc2Vec"
         )
     # Whether the plain step trains, on a CPU; CPUs of a cluster's workers count as this one. GPUs round to TF32.
-    on_plain_cpu = not (_is_on_gpu(choice) or _moves_by_run(choice))
+    on_plain_cpu = not (_is_on_gpu(choice) or moves_by_run(choice))
     fast_bfloat16 = on_plain_cpu and multiplies_bfloat16()
     shape = _batch_shape(model, kept, choice, flat, fast_bfloat16, tiled=on_plain_cpu and multiplies_tiles())
     hits = bool(model.negative) and has_frequent_hits(kept, NegativeSampler(model.cum_table).shares())
@@ -94,31 +105,39 @@ def block_maker(model: Word2Vec, choices: TrainingChoices) -> BlockMaker:
 def _batch_shape(
     model: Word2Vec, kept: Float64Array, choice: PlacementChoice, flat: bool, fast_bfloat16: bool, tiled: bool
 ) -> BatchShape:
-    return choose_batch_shape(
-        kept,
-        model.vector_size,
-        model.window,
-        model.negative,
-        trains_skip_gram(model),
-        bool(model.hs),
-        model.batch_tokens,
-        model.run_tokens or (tuning.DOCUMENT_RUN_TOKENS if has_documents(model) else None),
-        model.shared_negatives,
+    trained = Trained(
+        kept, model.vector_size, model.window, model.negative, trains_skip_gram(model), bool(model.hs), flat
+    )
+    stepping = Stepping(
+        in_runs=moves_by_run(choice),
+        cores=choice.cores,
         bfloat16_products=fast_bfloat16 if model.compute_dtype is None else model.compute_dtype == "bfloat16",
         tiled=tiled,
-        cores=choice.cores,
-        flat=flat,
         starts_slowly=choice.draws is Draws.DEVICE or _is_on_gpu(choice),
         exchanged=choice.exchanged_batches,
-        in_runs=_moves_by_run(choice),
     )
+    own = OwnShape(
+        batch_tokens=model.batch_tokens, run_tokens=model.run_tokens, shared_negatives=model.shared_negatives
+    )
+    if concatenates(model) and model.negative:
+        own = _of_concatenations(own, model.negative)
+    elif has_documents(model) and own.run_tokens is None:
+        own = replace(own, run_tokens=tuning.DOCUMENT_RUN_TOKENS)
+    return choose_batch_shape(trained, stepping, own)
+
+
+def _of_concatenations(own: OwnShape, negative: int) -> OwnShape:
+    tokens, negatives_for_each = tuning.CONCATENATED_RUN
+    tokens = own.run_tokens or tokens
+    wanted = tokens * negatives_for_each * max(1.0, negative / tuning.USUAL_NEGATIVE)
+    return replace(own, run_tokens=tokens, shared_negatives=own.shared_negatives or round(wanted))
 
 
 def _is_on_gpu(choice: PlacementChoice) -> bool:
     return choice.device is not None and choice.device.kind == GPU
 
 
-def _moves_by_run(choice: PlacementChoice) -> bool:
+def moves_by_run(choice: PlacementChoice) -> bool:
     """Return whether each run moves its rows at once, as in the compiled kernel."""
     return choice.uses_kernel and kernel_on(choice.device or THE_CPU).name == COMPILED
 
@@ -159,4 +178,5 @@ def _step_settings(
         weighted=weighted,
         bags=bags,
         documents=has_documents(model),
+        concatenated=concatenates(model),
     )

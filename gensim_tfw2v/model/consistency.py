@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from gensim.models import Word2Vec
 
-from gensim_tfw2v.model.documents import has_documents
+from gensim_tfw2v.model.documents import NULL_WORD, concatenates, has_documents
 from gensim_tfw2v.model.input_parts import input_parts
 from gensim_tfw2v.model.tables import matrices_of
 from gensim_tfw2v.placement.contract import RemoteMatrix
@@ -27,6 +27,8 @@ def check_fits(model: Word2Vec) -> None:
     _check_ids("wv", "word", model.wv)
     if has_documents(model):
         _check_ids("dv", "tag", model.dv)
+    if concatenates(model) and NULL_WORD not in model.wv.key_to_index:
+        raise RuntimeError(f"the vocabulary has no null word {NULL_WORD!r} to train with dm_concat=1; {_BUILD_FIRST}")
     _check_arrays(model)
     if model.negative:
         _check_cumulative_table(model.cum_table)
@@ -42,21 +44,20 @@ def check_fits(model: Word2Vec) -> None:
 
 def check_rows(model: Word2Vec, words: int) -> None:
     """Raise RuntimeError if a matrix that training needs is missing, or has too few rows for `words` words."""
-    for name, matrix, rows in matrices_of(model):
+    for name, matrix, (rows, size) in matrices_of(model):
         found = getattr(matrix, "shape", None)
         needed = words if rows == len(model.wv) else rows
-        if found is None or len(found) != 2 or found[0] < needed or found[1] != model.vector_size:
+        if found is None or len(found) != 2 or found[0] < needed or found[1] != size:
             raise RuntimeError(
-                f"{name} must have shape {(needed, model.vector_size)}, as when train() began, got {found}; what was "
+                f"{name} must have shape {(needed, size)}, as when train() began, got {found}; what was "
                 "trained cannot be copied there"
             )
 
 
 def _check_arrays(model: Word2Vec) -> None:
-    words, size = len(model.wv), model.vector_size
-    needed: list[tuple[str, Any, tuple[int, ...]]] = [(*named, (rows, size)) for *named, rows in matrices_of(model)]
+    needed: list[tuple[str, Any, tuple[int, ...]]] = [*matrices_of(model)]
     if model.negative:
-        needed.append(("cum_table", getattr(model, "cum_table", None), (words,)))
+        needed.append(("cum_table", getattr(model, "cum_table", None), (len(model.wv),)))
     for name, array, shape in needed:
         found = getattr(array, "shape", None)
         if found != shape:

@@ -14,10 +14,10 @@ from gensim.models.keyedvectors import pseudorandom_weak_vector
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.corpus.documents import TagLists
 from gensim_tfw2v.model.arguments import plain_arguments
-from gensim_tfw2v.model.choices import block_maker, choices_for
+from gensim_tfw2v.model.choices import block_maker, choices_for, moves_by_run
 from gensim_tfw2v.model.consistency import check_fits
 from gensim_tfw2v.model.corpus_reading import Corpus, CorpusReader
-from gensim_tfw2v.model.documents import check_documents, with_documents
+from gensim_tfw2v.model.documents import check_documents, concatenates, with_documents
 from gensim_tfw2v.model.input_parts import input_parts
 from gensim_tfw2v.model.tables import tables_of
 from gensim_tfw2v.model.training_plan import make_placement, placement_for
@@ -38,6 +38,11 @@ def infer(
     settings = plain_arguments({"epochs": epochs or model.epochs, **rates})
     numbered = _NumberedDocuments(documents, corpus_file)
     check_documents({**vars(model), "corpus_file": corpus_file})
+    if concatenates(model) and model.dm_tag_count != 1:
+        raise ValueError(
+            f"infer_corpus() infers one vector a document, and dm_tag_count={model.dm_tag_count} needs as many; use a "
+            "model with dm_tag_count=1"
+        )
     check_fits(model)
     check_runs_at_once()
     rows, words = _first_vectors(numbered, model.vector_size)
@@ -92,7 +97,7 @@ def _trained(
     tables = tables_of(model)
     first = input_parts(model)[0].size
     tags = TagLists(int, len(rows))
-    maker = with_documents(block_maker(model, choices), model, tags, first, ALL_WORDS)
+    maker = with_documents(block_maker(model, choices), model, tags, first, ALL_WORDS, by_run=moves_by_run(choice))
     inputs, ones = np.concatenate([tables.inputs[:first], rows]), np.ones(1, np.float32)
     source = CorpusReader().source(
         model, Corpus(documents, None), choices.block_words, words, is_read_again=len(rates) > 1, tags=tags

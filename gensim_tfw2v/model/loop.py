@@ -10,6 +10,7 @@ from typing import Any
 
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.model.checkpointing import Checkpointer
+from gensim_tfw2v.model.documents import has_documents
 from gensim_tfw2v.model.recovery import STORAGE_SECONDS, Recovery
 from gensim_tfw2v.model.results import record_epoch, record_epochs, record_report, record_validation
 from gensim_tfw2v.model.table_sync import TableSync
@@ -88,6 +89,7 @@ class TrainingLoop:
             begun=list(self._positions.values()),
             can_be_resumed=self._checkpointer is not None,
             validation=self._validation.metrics,
+            documents=self._sync.look_at_documents if has_documents(self._model) else None,
         )
         hyperparameters = {name: getattr(self._model, name) for name in HYPERPARAMETERS}
         log = start_log(options, self._model.wv, hyperparameters, training)

@@ -11,7 +11,7 @@ from gensim.models import Word2Vec
 from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.batch_shape import is_flat
 from gensim_tfw2v.blocks.sampling import kept_counts, word_counts
-from gensim_tfw2v.model.documents import trains_skip_gram
+from gensim_tfw2v.model.documents import concatenates, trains_skip_gram
 from gensim_tfw2v.placement.designs import DESIGNS
 from gensim_tfw2v.steps.settings import ADAGRAD, SGD
 
@@ -23,12 +23,14 @@ def choose_optimizer(model: Word2Vec) -> str:
 
     That is Adagrad for text. Nodes of graphs and items of sessions score as high or higher with SGD, although nodes may
     be as unequally frequent as words. Their names have digits, or they are equally frequent. CBOW with a high learning
-    rate scores lower with Adagrad, whose first steps are 20 times as long as SGD's.
+    rate, and contexts that are concatenated, score lower with Adagrad, whose first steps are 20 times as long as SGD's.
     """
     if DESIGNS[model.distribution].why_not(vars(model) | {"optimizer": ADAGRAD}) is not None:
         chosen, reason = SGD, f"distribution={model.distribution!r} has no other"
     elif is_flat(kept_counts(word_counts(model.wv), None)):
         chosen, reason = SGD, "all words are about equally frequent"
+    elif concatenates(model):
+        chosen, reason = SGD, "concatenated contexts learn less with Adagrad"
     elif _are_ids(model.wv.index_to_key):
         chosen, reason = SGD, "most words have digits, as ids of nodes and items do"
     elif not trains_skip_gram(model) and model.alpha > tuning.MOST_CBOW_ALPHA_FOR_ADAGRAD:

@@ -12,7 +12,7 @@ from gensim_tfw2v.arguments.argument import (
     Argument,
     Flag,
 )
-from gensim_tfw2v.arguments.rules import Bytes, Choice, DeviceName, Interval, PositiveNumber, Text, WholeNumber
+from gensim_tfw2v.arguments.rules import Bytes, Choice, DeviceName, Group, Interval, PositiveNumber, Text, WholeNumber
 from gensim_tfw2v.model.validation_arguments import VALIDATION_ARGUMENTS
 from gensim_tfw2v.placement.design_arguments import DESIGN_ARGUMENTS
 from gensim_tfw2v.placement.designs import DEFAULT_DESIGN, DESIGNS, designs_described
@@ -20,6 +20,12 @@ from gensim_tfw2v.steps.settings import FREEZABLE, OPTIMIZERS
 
 DTYPES = ("bfloat16", "float32")  # TensorFlow's names
 SCHEDULES = ("linear",)
+
+
+def _group(name: str, of: str) -> Argument:
+    text = f"The arguments of {of} in [one value](docs/reference/arguments.md#groups)"
+    return Argument(name, None, f"{name.capitalize()}, optional", text, rule=Group(), is_saved=False)
+
 
 OWN_ARGUMENTS: tuple[Argument, ...] = (
     Argument(
@@ -117,6 +123,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "the only column of text or of lists of words",
         rule=Text(),
     ),
+    _group("cache", "the cache"),
     Argument(
         "cache_memory",
         2**28,
@@ -200,6 +207,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         flag=Flag(TUNING_FLAGS, None, "number format of skip-gram's matrix products in the plain step"),
         is_fixed_in_training=True,
     ),
+    _group("checkpoints", "checkpoints"),
     Argument(
         "checkpoint_dir",
         None,

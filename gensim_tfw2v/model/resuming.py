@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 # Arguments that `resume()` takes. Its `checkpoint_dir` is the folder to resume from, and to write checkpoints to.
 MAY_CHANGE = frozenset(
     ("workers", *(argument.name for argument in OWN_ARGUMENTS if not argument.is_fixed_in_training))
-) - {"checkpoint_dir"}
+) - {"checkpoint_dir", "checkpoints", "cache"}
 
 
 @contextmanager
@@ -208,6 +208,7 @@ def check_settings(settings: Mapping[str, Any], checkpoint: Checkpoint) -> None:
     choices, before = state_in(checkpoint).choices, checkpoint.content["model"]
     subwords = checkpoint.content.get("subwords", {})
     began_with = {**before, **subwords, "alpha": choices.alpha, "min_alpha": choices.min_alpha}
+    began_with["dm"] = int(not before["sg"])  # of a model with documents
     for name, value in settings.items():
         is_known = name in began_with and name not in MAY_CHANGE and name != "epochs"
         if is_known and not is_left_open(name, value) and value != began_with[name]:

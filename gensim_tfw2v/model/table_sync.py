@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from gensim.models import Word2Vec
 
 from gensim_tfw2v.arrays import Float32Array
+from gensim_tfw2v.files.models import keyed_documents
 from gensim_tfw2v.model.consistency import check_fits, check_rows
 from gensim_tfw2v.model.input_parts import input_parts
 from gensim_tfw2v.model.tables import keep_inputs, tables_of, tables_of_words
@@ -68,6 +70,11 @@ class TableSync:
             tables,
             inputs=tables.inputs[: of_words.size] if of_words.used is None else of_words.get(self._model),
         )
+
+    def look_at_documents(self) -> Any:
+        """Return the current vectors of documents, as KeyedVectors of their tags."""
+        vectors = self.look().inputs[input_parts(self._model)[0].size :]
+        return keyed_documents(self._model.dv.index_to_key, vectors)
 
     def rows(self, table: str, first: int, end: int) -> Float32Array:
         """Return current rows `first` to `end` of the table of this name, to be read only."""
@@ -151,7 +158,11 @@ class TableSync:
 
     def with_most_moved_word(self, error: DivergenceError) -> DivergenceError:
         """Return the error with the word whose vector is furthest from where the model has it, if one has moved."""
-        word, distance = error.divergence.most_moved or self._most_moved()
+        of_words, *others = input_parts(self._model)
+        moved = error.divergence.most_moved
+        if moved is not None and others and (of_words.used is not None or moved[0] >= of_words.size):
+            moved = None  # it may be a row of an n-gram or a tag
+        word, distance = moved or self._most_moved()
         return error.with_word(self._words[word], distance) if distance else error
 
     def _most_moved(self) -> tuple[int, float]:

@@ -10,6 +10,7 @@ import numpy as np
 from gensim.models import KeyedVectors, Word2Vec
 
 from gensim_tfw2v.arrays import Float32Array
+from gensim_tfw2v.model.documents import output_size
 from gensim_tfw2v.model.input_parts import (
     InputPart,
     input_parts,
@@ -46,10 +47,11 @@ def tables_of_words(model: Word2Vec, words: int) -> ModelTables:
     return tables if len(input_parts(model)) > 1 else tables.first_rows(words)
 
 
-def matrices_of(model: Word2Vec) -> list[tuple[str, Any, int]]:
-    """Return the matrices that training needs: the name as an attribute, the matrix or None, and the rows it needs."""
-    inputs = [(part.name, part.get(model), part.rows) for part in input_parts(model)]
-    outputs = [(_OUTPUTS[name], getattr(model, _OUTPUTS[name], None), len(model.wv)) for name in _names(model)[1:]]
+def matrices_of(model: Word2Vec) -> list[tuple[str, Any, tuple[int, int]]]:
+    """Return the matrices that training needs: the name as an attribute, the matrix or None, and the shape it needs."""
+    inputs = [(part.name, part.get(model), (part.rows, model.vector_size)) for part in input_parts(model)]
+    shape = len(model.wv), output_size(model)
+    outputs = [(_OUTPUTS[name], getattr(model, _OUTPUTS[name], None), shape) for name in _names(model)[1:]]
     return inputs + outputs
 
 

@@ -15,7 +15,7 @@ from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.corpus.shards import is_encoded
 from gensim_tfw2v.corpus.sources import Source
 from gensim_tfw2v.model.arguments import FIXED_IN_TRAINING
-from gensim_tfw2v.model.choices import block_maker, choices_for
+from gensim_tfw2v.model.choices import block_maker, choices_for, moves_by_run
 from gensim_tfw2v.model.corpus_reading import Corpus
 from gensim_tfw2v.model.documents import has_documents, tag_lists_of, trains_skip_gram, with_documents
 from gensim_tfw2v.model.input_parts import input_parts
@@ -24,7 +24,7 @@ from gensim_tfw2v.model.validation import hold_out_for, validation_for
 from gensim_tfw2v.placement.block_size import in_flight_limits
 from gensim_tfw2v.placement.choice import choose_placement
 from gensim_tfw2v.placement.contract import Placement
-from gensim_tfw2v.placement.designs import DESIGNS
+from gensim_tfw2v.placement.designs import DEFAULT_DESIGN, DESIGNS
 from gensim_tfw2v.placement.request import CorpusSize, PlacementChoice, TrainingOptions
 from gensim_tfw2v.placement.row_states import with_states
 from gensim_tfw2v.steps.settings import ADAGRAD, StepSettings
@@ -140,10 +140,11 @@ def plan_for(model: Word2Vec, arguments: TrainArguments, beginning: Beginning) -
         weighted=corpus.weights is not None,
         first_pass=corpus.next_pass,
     )
-    held_out = hold_out_for(arguments.validation, choices.entropy)
     maker, tags = block_maker(model, choices), tag_lists_of(model)
+    held_out = hold_out_for(arguments.validation, choices.entropy, of_words=tags is not None)
     if tags is not None:
-        maker = with_documents(maker, model, tags, input_parts(model)[0].size, arguments.freeze)
+        first_row = input_parts(model)[0].size
+        maker = with_documents(maker, model, tags, first_row, arguments.freeze, by_run=moves_by_run(choice))
     source = model._reader.source(
         model,
         corpus,
@@ -157,7 +158,7 @@ def plan_for(model: Word2Vec, arguments: TrainArguments, beginning: Beginning) -
     is_read_now = arguments.validation is not None
     with shown_while("reading the validation sentences", wants_bar(model.progress) and is_read_now):
         validation = validation_for(
-            model, arguments.validation, arguments.early_stopping, source, choices.entropy, beginning
+            model, arguments.validation, arguments.early_stopping, source, choices.entropy, beginning, tags
         )
     if begun_with is None:
         choices = choices.without(*validation.held_out())
@@ -197,6 +198,9 @@ def placement_for(
     A resumed training has its `choices` already, including the size of its blocks. `is_encoded` says whether workers
     read the corpus themselves.
     """
+    distribution = model.distribution
+    if cluster is None and DESIGNS[distribution].choose_local is None:
+        distribution = DEFAULT_DESIGN  # for inference; training is refused
     size = CorpusSize(
         total_words=int(total_words or model.corpus_total_words or 0),
         epochs=model.epochs,
@@ -205,8 +209,8 @@ def placement_for(
         is_encoded=is_encoded,
     )
     options = TrainingOptions(
-        distribution=model.distribution,
-        of_design={name: getattr(model, name) for name in DESIGNS[model.distribution].arguments},
+        distribution=distribution,
+        of_design={name: getattr(model, name) for name in DESIGNS[distribution].arguments},
         workers=model.workers,
         skip_gram=trains_skip_gram(model),
         tree=bool(model.hs),

@@ -13,15 +13,17 @@ from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.next_words import next_words
 from gensim_tfw2v.blocks.sampling import NegativeSampler
-from gensim_tfw2v.blocks.validation_pairs import PairSettings, ValidationPairs, validation_pairs
+from gensim_tfw2v.blocks.validation_pairs import PairSettings, ValidationPairs, document_pairs, validation_pairs
 from gensim_tfw2v.corpus.chunks import Pieces
+from gensim_tfw2v.corpus.documents import TagLists
 from gensim_tfw2v.corpus.fixed_draws import key_of
-from gensim_tfw2v.corpus.hold_out import HoldOut
+from gensim_tfw2v.corpus.hold_out import HoldOut, WordHoldOut
 from gensim_tfw2v.corpus.sentence_sample import SentenceSample
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.sources import Source
 from gensim_tfw2v.model.choices import entropy_of
 from gensim_tfw2v.model.corpus_reading import Corpus, CorpusReader
+from gensim_tfw2v.model.input_parts import input_parts
 from gensim_tfw2v.model.subwords import word_bags
 from gensim_tfw2v.model.tables import matrix_of
 from gensim_tfw2v.training.early_stopping import LOSS, EarlyStopping
@@ -33,9 +35,11 @@ _HELD_OUT, _SAMPLE = 0x686F6C64, 0x736E7473  # purposes of random numbers
 _CHUNK_WORDS = 2**16  # raw words of the validation corpus that are looked up at a time
 
 
-def hold_out_for(validation: Any, entropy: Sequence[int]) -> HoldOut | None:
-    """Return which sentences of the corpus are held out; the seed alone decides, so that all trainings agree."""
-    return HoldOut(validation, key_of(entropy, _HELD_OUT)) if isinstance(validation, float) else None
+def hold_out_for(validation: Any, entropy: Sequence[int], of_words: bool = False) -> HoldOut | None:
+    """Return which sentences, or words of documents, are held out; the seed alone decides, so that trainings agree."""
+    if not isinstance(validation, float):
+        return None
+    return (WordHoldOut if of_words else HoldOut)(validation, key_of(entropy, _HELD_OUT))
 
 
 def validation_for(
@@ -45,10 +49,12 @@ def validation_for(
     source: Source,
     entropy: Sequence[int],
     beginning: Beginning,
+    tags: TagLists | None = None,
 ) -> Validation:
     """Return the validation of a training that has this source, which is read if it has the sentences.
 
-    Raise ValueError if the sentences have no pair, or if a resumed training began with other ones.
+    `tags` are those of the source's documents. Raise ValueError if the sentences have no pair, or if a resumed training
+    began with other ones.
     """
     before = None if beginning.state is None else beginning.state.validation
     if beginning.state is not None and (before is None) != (validation is None):
@@ -56,18 +62,23 @@ def validation_for(
         raise _other_sentences(validation, f"and the training began {began} one")
     if validation is None:
         return Validation()
-    sample = _Sample(entropy)
-    if isinstance(validation, float):
-        source.hold_out(sample.take)
+    if tags is None:
+        sample = _Sample(entropy)
+        if isinstance(validation, float):
+            source.hold_out(sample.take)
+        else:
+            _read(model, validation, sample)
+        sentences = sample.sentences()
+        pairs = validation_pairs(sentences, _pair_settings(model), entropy)
+        missing = f"its {sample.count} sentences have no two words of the vocabulary in one window; give more sentences"
     else:
-        _read(model, validation, sample)
-    sentences = sample.sentences()
-    pairs = validation_pairs(sentences, _pair_settings(model), entropy)
+        sample = of_documents = _DocumentSample(entropy, validation)
+        of_documents.read(model, validation, source, tags)
+        sentences = sample.sentences()
+        pairs = of_documents.pairs(model, sentences, tags, entropy)
+        missing = "no word of the vocabulary is in it, in a document whose tags have vectors; give more documents"
     if not len(pairs):
-        raise ValueError(
-            f"validation is {_shown(validation)}, and its {sample.count} sentences have no two words of the vocabulary "
-            "in one window; give more sentences"
-        )
+        raise ValueError(f"validation is {_shown(validation)}, and {missing}")
     loss = _loss_of(model, pairs)
     if before is not None and before.checksum != loss.checksum:
         raise _other_sentences(validation, "whose sentences differ from those with which the training began")
@@ -153,9 +164,42 @@ class _Sample(SentenceSample):
         self.words += words
 
 
+class _DocumentSample(_Sample):
+    """A sample of the known words of documents, of which a share or all are to be predicted."""
+
+    def __init__(self, entropy: Sequence[int], validation: Any) -> None:
+        super().__init__(entropy)
+        self._is_share = isinstance(validation, float)
+        self._held_out = WordHoldOut(validation if self._is_share else 1.0, key_of(entropy, _HELD_OUT))
+
+    def take(self, pieces: Pieces) -> None:
+        documents = pieces.sentences()
+        self.add(documents.known_words())
+        self.count += 0 if self._is_share else int(pieces.begun.sum())  # no whole document is held out
+        self.words += int(self._held_out.chosen_words(documents).sum()) if self._is_share else pieces.ids.size
+
+    def read(self, model: Word2Vec, validation: Any, source: Source, tags: TagLists) -> None:
+        """Take the documents of a training's source, if a share of their words is held out, or others."""
+        if self._is_share:
+            source.hold_out(self.take)
+            return
+        with CorpusReader().source(
+            model, _corpus_of(validation), _CHUNK_WORDS, 0, is_read_again=False, held_out=self._held_out, tags=tags
+        ) as others:
+            others.hold_out(self.take)
+
+    def pairs(self, model: Word2Vec, documents: Sentences, tags: TagLists, entropy: Sequence[int]) -> ValidationPairs:
+        """Return the pairs of the sample's documents."""
+        is_target, first_row = self._held_out.chosen_words(documents), input_parts(model)[0].size
+        return document_pairs(tags.with_tags(documents), is_target, first_row, _pair_settings(model), entropy)
+
+
+def _corpus_of(validation: Any) -> Corpus:
+    return Corpus(None, validation) if isinstance(validation, str) else Corpus(validation, None)
+
+
 def _read(model: Word2Vec, validation: Any, sample: _Sample) -> None:
-    corpus = Corpus(None, validation) if isinstance(validation, str) else Corpus(validation, None)
-    with CorpusReader().source(model, corpus, _CHUNK_WORDS, 0, is_read_again=False) as source:
+    with CorpusReader().source(model, _corpus_of(validation), _CHUNK_WORDS, 0, is_read_again=False) as source:
         for chunk in source.epoch():
             content = chunk.content
             if not isinstance(content, Sentences):

@@ -21,6 +21,8 @@ typedef enum {
     BY_NODE,
     BY_NUMBER, /* of a vector */
     BY_COLUMN, /* of a trained table: the numbers of a vector, and then its state if rows have one */
+    BY_HIDDEN_NUMBER, /* of a hidden vector that is a concatenation */
+    BY_HIDDEN_COLUMN, /* of a trained table, likewise; its vectors are as long as hidden vectors */
     BY_BATCH,
     BY_RUN,
     BY_TOKEN,     /* of a run */
@@ -50,7 +52,8 @@ typedef enum {
     FREEZES_OUTPUTS = 1 << 8, /* and nodes */
     BAGS = 1 << 9,            /* an input is a bag of rows: their mean in skip-gram, each of them in CBOW */
     DOCUMENTS = 1 << 10,      /* a CBOW token has the rows of a bag besides those of its contexts */
-    NEVER = 1 << 11,          /* no operation has it */
+    CONCATENATED = 1 << 11,   /* all these rows are concatenated (`concatenation.c`); outputs are as long */
+    NEVER = 1 << 12,          /* no operation has it */
 } Attribute;
 
 /* An operation's description of one of its inputs. */
@@ -94,9 +97,15 @@ static inline bool is_bfloat16(const Call *call, int input) {
     return TF_TensorType_(call->inputs[input]) == TF_BFLOAT16;
 }
 
+/* The kind of the numbers of a vector in a table whose columns are of this kind. */
+static inline Axis numbers_in(const Call *call, Axis columns) {
+    return columns == BY_HIDDEN_COLUMN && has(call, CONCATENATED) ? BY_HIDDEN_NUMBER : BY_NUMBER;
+}
+
 static inline Table table_of(const Call *call, int input) {
-    int64_t size = call->lengths[BY_NUMBER];
-    return (Table){floats(call, input), call->lengths[call->described[input].axes[0]], size, size + has(call, ADAGRAD)};
+    const Axis *axes = call->described[input].axes;
+    int64_t size = call->lengths[numbers_in(call, axes[1])];
+    return (Table){floats(call, input), call->lengths[axes[0]], size, size + has(call, ADAGRAD)};
 }
 
 /* Makes the call fail with InvalidArgument; returns false. */

@@ -19,6 +19,8 @@ static const struct {
     [BY_NODE] = {"row", "rows"},
     [BY_NUMBER] = {"number", "numbers a vector"},
     [BY_COLUMN] = {"column", "columns"},
+    [BY_HIDDEN_NUMBER] = {"number", "numbers a vector"},
+    [BY_HIDDEN_COLUMN] = {"column", "columns"},
     [BY_BATCH] = {"batch", "batches"},
     [BY_RUN] = {"run", "runs"},
     [BY_TOKEN] = {"token", "tokens a run"},
@@ -69,9 +71,9 @@ bool check_shapes(Call *call) {
         for (int axis = 0; axis < count; axis++) {
             Axis kind = described->axes[axis];
             int64_t length = TF_Dim_(call->inputs[input], axis);
-            if (kind == BY_COLUMN) {
+            if (kind == BY_COLUMN || kind == BY_HIDDEN_COLUMN) {
                 if (length < has_state) return fail(call, "%s has 0 columns and no state", described->name);
-                kind = BY_NUMBER, length -= has_state;
+                kind = numbers_in(call, kind), length -= has_state;
             }
             int64_t *known = &call->lengths[kind];
             if (*known < 0) *known = length, by[kind] = input;
@@ -209,6 +211,22 @@ bool check_bags(Call *call, int input, bool may_miss, int offsets, int members, 
                 return fail_row(
                     call, members, member, table_rows, call->described[table].name, AXIS_NAMES[BY_INPUT].all
                 );
+    }
+    return true;
+}
+
+bool check_bag_sizes(Call *call, int input, int offsets, int64_t size) {
+    Entries entries = entries_of(call, input);
+    const int32_t *numbers = integers(call, input), *begins = integers(call, offsets);
+    for (int64_t i = entries.first; i < entries.first + entries.count; i++) {
+        int64_t found = numbers[i] < 0 ? size : (int64_t)begins[numbers[i] + 1] - begins[numbers[i]];
+        if (found == size) continue;
+        char place[LONGEST_TEXT];
+        locate(call, input, i, place);
+        return fail(
+            call, "%s holds a bag of %lld rows at %s; it must have %lld", call->described[input].name,
+            (long long)found, place, (long long)size
+        );
     }
     return true;
 }

@@ -26,6 +26,9 @@ bool check_rows(Call *call, int input, int table);
    of `table`. */
 bool check_bags(Call *call, int input, bool may_miss, int offsets, int members, int table);
 
+/* Checks that these bags, which `check_bags` has found to be some, have so many rows; -1 is no bag. */
+bool check_bag_sizes(Call *call, int input, int offsets, int64_t size);
+
 /* Checks that the entries of an input are from 0 to `most`. */
 bool check_counts(Call *call, int input, int64_t most);
 

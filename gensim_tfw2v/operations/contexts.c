@@ -1,6 +1,7 @@
 /* Hidden vectors, and the input rows that they consist of. In skip-gram a hidden vector is the row of its token, or the
    mean of a bag of rows. In CBOW it is a weighted sum of the rows of the token's contexts, each a row or a bag, and of
-   the rows of the token's document if it has one. Every row of a bag gets the whole gradient of the bag, as in fastText.
+   the rows of the token's document if it has one, or all these rows one after the other (`concatenation.c`). Every row
+   of a bag gets the whole gradient of the bag, as in fastText.
 
    Where all contexts of a token have the same weight, they are consecutive places of the run, and their sum is the
    difference of two running sums along the run: a token costs the same with any window. On the way back, a token's
@@ -169,6 +170,10 @@ static void spread_gradients(Run *run) {
 }
 
 void read_hidden(Run *run) {
+    if (has(run->call, CONCATENATED)) {
+        read_concatenated(run);
+        return;
+    }
     void (*read)(Run *, float *, int64_t) = has(run->call, BAGS) ? sum_bags : copy_inputs;
     if (run->skip_gram) {
         read(run, run->hidden, run->tokens);
@@ -196,6 +201,10 @@ static void move_documents(Run *run) {
 }
 
 void move_hidden(Run *run) {
+    if (has(run->call, CONCATENATED)) {
+        move_concatenated(run);
+        return;
+    }
     const float *gradients = run->gradients;
     if (run->documents) move_documents(run);
     if (has(run->call, FREEZES_INPUTS)) return;

@@ -39,16 +39,15 @@ void move_rows(
     Run *run, Table table, float *const *rows, const int32_t *ids, const float *gradients, int64_t count,
     bool are_limited
 ) {
-    square_lengths(run->squares, gradients, run->width, count);
+    int64_t width = rounded_up(table.size, LANES);
+    square_lengths(run->squares, gradients, width, count);
     for (int64_t i = 0; i < count; i++)
         if (rows[i] && run->squares[i] != 0)
-            move_row(
-                run, table, rows[i], ids ? ids + i : NULL, gradients + i * run->width, run->squares[i], are_limited
-            );
+            move_row(run, table, rows[i], ids ? ids + i : NULL, gradients + i * width, run->squares[i], are_limited);
 }
 
 void move_bag(Run *run, Bag bag, const float *gradient) {
-    float square = dot(gradient, gradient, run->width);
+    float square = dot(gradient, gradient, run->input_width);
     for (int64_t k = 0; k < bag.count && square != 0; k++)
         move_row(run, run->inputs, trained_row(run, run->inputs, bag.rows[k]), bag.rows + k, gradient, square, true);
 }

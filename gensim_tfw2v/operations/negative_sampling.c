@@ -54,9 +54,16 @@ static void differentiate(Run *run, float *scores, const float *weights, TokenSp
     }
 }
 
-/* Multiplies the candidates of a tile by the hidden vectors of a span of tokens. */
+/* Multiplies the candidates of a tile by the hidden vectors of a span of tokens. Runs of concatenations are so short that
+   they would not fill a register of tokens. */
 static void score_tile_at(Run *run, int64_t at, TokenSpan span) {
     float *scores = run->scores + at * run->by_token;
+    if (has(run->call, CONCATENATED)) {
+        const float *const *candidates = read_only(run->copy_rows + at), *const *hidden = read_only(run->hidden_rows);
+        int64_t tokens = rounded_up(run->tokens, ROWS_TOGETHER);
+        all_dots(scores, run->by_token, candidates, TILE_CANDIDATES, hidden, tokens, run->width);
+        return;
+    }
     score_candidates(
         scores + span.first, run->across + span.first, run->by_token, run->copies + at * run->width, run->width,
         run->size, span.registers
@@ -163,7 +170,8 @@ void train_samples(Run *run) {
     if (!run->skip_gram) train_targets(run);
     if (run->skip_gram) copy_candidates(run, run->candidate_ids, 0, run->places);
     copy_candidates(run, negatives, run->negatives_at, run->negatives);
-    transpose(run->across, run->by_token, run->hidden, run->width, rounded_up(run->tokens, 4), run->size);
+    if (!has(run->call, CONCATENATED))
+        transpose(run->across, run->by_token, run->hidden, run->width, rounded_up(run->tokens, 4), run->size);
     if (run->skip_gram) score_places(run);
     score_negatives(run, negatives);
     add_to_tokens(run);

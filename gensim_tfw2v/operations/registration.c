@@ -16,7 +16,7 @@ static const Operation *const OPERATIONS[] = {
 static const char *const ATTRIBUTES[] = {
     "adagrad",        "negative_sampling", "hierarchical_softmax", "mean_context",   "even_contexts",
     "mask_hits",      "weighted",          "freezes_inputs",       "freezes_outputs", "bags",
-    "documents",
+    "documents",      "concatenated",
 };
 enum { ATTRIBUTE_COUNT = sizeof ATTRIBUTES / sizeof *ATTRIBUTES };
 

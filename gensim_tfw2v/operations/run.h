@@ -31,14 +31,18 @@ typedef struct {
     const Call *call;
     Table inputs, outputs, nodes;
     bool skip_gram;
-    int64_t tokens, places, window, negatives, size;
+    int64_t tokens, places, window, negatives;
+    int64_t size;          /* of a hidden vector and of the outputs */
     int64_t width;         /* of rows in this thread's memory: `size`, rounded up to whole registers */
+    int64_t input_width;   /* likewise of input rows, which are shorter if they are concatenated */
     int64_t by_token;      /* `tokens`, rounded up to whole registers */
     int64_t negatives_at;  /* places, rounded up to whole tiles: where negatives begin among candidates */
     int64_t candidates;    /* places and negatives, both rounded up to whole tiles */
     const int32_t *nodes_of_paths, *codes, *offsets; /* word w's path has the steps offsets[w] to offsets[w + 1] */
     int64_t longest_path;  /* rounded up to whole registers and to ROWS_TOGETHER */
     const int32_t *members, *bags; /* bag b has the input rows members[bags[b]] to members[bags[b + 1]] */
+    int64_t tags;          /* rows of each document that are concatenated */
+    int32_t null_word;     /* the input row in place of contexts that a concatenation lacks */
     float negative;        /* draws expected for each pair */
     float radius_chance;   /* of each radius except the widest; 0 if each token has one radius */
     float max_step;        /* longest step of a row */
@@ -58,10 +62,11 @@ typedef struct {
     bool is_measured;
 
     /* this thread's memory */
-    float **input_rows;          /* [tokens or places], in the table */
+    float **input_rows;          /* [tokens or places + 1], in the table */
     float **candidate_rows;      /* [candidates], likewise; NULL for padding */
-    float *hidden, *gradients;   /* [tokens + 4, width] */
-    float **hidden_rows, **gradient_rows; /* [tokens], where each vector begins */
+    float *hidden, *gradients;   /* [tokens + ROWS_TOGETHER, width] */
+    float **hidden_rows;         /* [tokens + ROWS_TOGETHER], where each vector begins */
+    float **gradient_rows;       /* [tokens], likewise */
     float *across;               /* [width, by_token], hidden vectors by token */
     float *copies, *changes;     /* [candidates, width]: copies of rows, and their gradients */
     float **copy_rows, **change_rows; /* [candidates], where each begins */
@@ -134,7 +139,7 @@ static inline void copy_row(float *restrict copy, const float *restrict row, int
 static inline void prefetch_next_inputs(const Run *run, int64_t token, int64_t count) {
     if (!run->has_next || has(run->call, BAGS)) return; /* Bags are prefetched where they are summed. */
     const int32_t *next = run->input_ids + (run->skip_gram ? run->tokens : run->places + 2 * run->window);
-    for (int64_t t = token; t < token + count; t++) prefetch_row(row_of(run->inputs, next[t]), run->size);
+    for (int64_t t = token; t < token + count; t++) prefetch_row(row_of(run->inputs, next[t]), run->inputs.size);
 }
 
 /* Writes the chances of distances, which are equal for all runs. */
@@ -150,13 +155,17 @@ void read_hidden(Run *run);
    documents never are. */
 void move_hidden(Run *run);
 
+/* The same for hidden vectors that are concatenations. */
+void read_concatenated(Run *run);
+void move_concatenated(Run *run);
+
 /* Trains hidden vectors by negative sampling, and adds to their gradients. */
 void train_samples(Run *run);
 
 /* Trains hidden vectors with nodes on Huffman paths, and adds to their gradients. */
 void train_paths(Run *run);
 
-/* Moves each row against its gradient [width] by one step, at the learning rate or the rate that its state gives. A
+/* Moves each row against its gradient [width, or input_width] by one step, at the learning rate or the rate that its state gives. A
    limited step is at most `max_step` long, and is counted. A row whose step is refused stays where it is, so that a
    table never contains NaN or infinity. A row whose gradient is 0 is not written. `ids` and factors scale the steps if
    there are any. */
@@ -165,7 +174,7 @@ void move_rows(
     bool are_limited
 );
 
-/* Moves each input row of a bag against the same gradient [width], as `move_rows` does. */
+/* Moves each input row of a bag against the same gradient [input_width], as `move_rows` does. */
 void move_bag(Run *run, Bag bag, const float *gradient);
 
 #endif

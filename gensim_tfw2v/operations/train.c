@@ -44,8 +44,29 @@ static bool check_inputs(Call *call, bool skip_gram) {
     if ((bags || documents) && !check_any(call, BAG_OFFSETS, BY_BAG)) return false;
     if ((bags || documents) && !skip_gram && !has(call, EVEN_CONTEXTS))
         return fail(call, "bags and documents need contexts of equal weight (even_contexts)");
+    if (has(call, CONCATENATED) && (skip_gram || bags || !documents))
+        return fail(call, "concatenated inputs need documents, and are no bags");
     if (documents && !check_bags(call, TOKEN_DOCUMENTS, true, BAG_OFFSETS, MEMBERS, INPUTS)) return false;
     return bags ? check_bags(call, INPUT_IDS, false, BAG_OFFSETS, MEMBERS, INPUTS) : check_rows(call, INPUT_IDS, INPUTS);
+}
+
+/* Checks that hidden vectors have a part for each row of a document and each place of a window, and that the last member
+   of all bags is an input row: the null word's. */
+static bool check_parts(Call *call, Run *run) {
+    int64_t size = run->inputs.size, members = call->lengths[BY_MEMBER];
+    run->tags = run->size / largest(size, 1) - 2 * run->window;
+    if (run->tags < 1 || run->size != size * (run->tags + 2 * run->window))
+        return fail(
+            call, "hidden vectors have %lld numbers; with window %lld they must have parts of %lld numbers for each of "
+            "%lld contexts and at least 1 row of a document", (long long)run->size, (long long)run->window,
+            (long long)size, (long long)(2 * run->window)
+        );
+    run->null_word = members ? run->members[members - 1] : -1;
+    if (run->null_word < 0 || run->null_word >= run->inputs.count)
+        return fail(
+            call, "bag_members must end with the null word's row; inputs has %lld rows", (long long)run->inputs.count
+        );
+    return check_bag_sizes(call, TOKEN_DOCUMENTS, BAG_OFFSETS, run->tags);
 }
 
 /* Checks all inputs, and sets what all runs have in common. */
@@ -57,7 +78,7 @@ static bool get_runs(Call *call, Run *run) {
     run->tokens = call->lengths[BY_TOKEN];
     run->window = *integers(call, WINDOW);
     run->places = run->tokens + 2 * run->window;
-    run->size = call->lengths[BY_NUMBER];
+    run->size = call->lengths[numbers_in(call, BY_HIDDEN_COLUMN)];
     int64_t places = run->skip_gram && !paths ? run->places : call->lengths[BY_PLACE];
     if (places != run->places)
         return fail(
@@ -84,7 +105,7 @@ static bool get_runs(Call *call, Run *run) {
     run->max_step = *floats(call, MAX_STEP);
     run->factors = floats(call, FACTORS);
     run->factor_count = call->lengths[BY_FACTOR];
-    return true;
+    return !has(call, CONCATENATED) || check_parts(call, run);
 }
 
 /* Memory that is handed out in parts; without a beginning, only their size is counted. */
@@ -101,8 +122,8 @@ static void *take(Room *room, int64_t count, size_t bytes) {
 
 /* Hands out a run's memory. */
 static void lay_out(Run *run, Room *room) {
-    int64_t tokens = run->tokens + 4, longest = run->longest_path;
-    run->input_rows = take(room, run->places, sizeof(float *));
+    int64_t tokens = run->tokens + ROWS_TOGETHER, longest = run->longest_path;
+    run->input_rows = take(room, run->places + 1, sizeof(float *));
     run->candidate_rows = take(room, run->candidates, sizeof(float *));
     run->path_rows = take(room, MOST_TOGETHER * longest, sizeof(float *));
     run->hidden = take(room, tokens * run->width, sizeof(float));
@@ -124,7 +145,7 @@ static void lay_out(Run *run, Room *room) {
     run->rows_before = take(room, run->places + 1, sizeof(int64_t));
     run->document_gradient = take(room, run->width, sizeof(float));
     run->hot_rows = take(room, longest ? HOT_SLOTS * 2 * run->hot_width : 0, sizeof(float));
-    run->hidden_rows = take(room, run->tokens, sizeof(float *));
+    run->hidden_rows = take(room, tokens, sizeof(float *));
     run->gradient_rows = take(room, run->tokens, sizeof(float *));
     run->copy_rows = take(room, run->candidates, sizeof(float *));
     run->change_rows = take(room, run->candidates, sizeof(float *));
@@ -141,6 +162,7 @@ static void point_at(float **rows, float *first, int64_t width, int64_t count) {
 
 static bool make_room(Call *call, Run *run) {
     run->width = rounded_up(run->size, LANES);
+    run->input_width = rounded_up(run->inputs.size, LANES);
     run->by_token = rounded_up(run->tokens, LANES);
     run->hot_width = rounded_up(run->size + 1, LANES);
     run->negatives_at = rounded_up(run->places, TILE_CANDIDATES);
@@ -152,7 +174,7 @@ static bool make_room(Call *call, Run *run) {
     if (!room.first) return false;
     lay_out(run, &room);
     find_chances(run);
-    point_at(run->hidden_rows, run->hidden, run->width, run->tokens);
+    point_at(run->hidden_rows, run->hidden, run->width, run->tokens + ROWS_TOGETHER);
     point_at(run->gradient_rows, run->gradients, run->width, run->tokens);
     point_at(run->copy_rows, run->copies, run->width, run->candidates);
     point_at(run->change_rows, run->changes, run->width, run->candidates);
@@ -281,8 +303,9 @@ static void train_skip_gram(Call *call) { train(call, true); }
 static void train_cbow(Call *call) { train(call, false); }
 
 #define TABLE_INPUTS                                                                                                   \
-    {"inputs", "float", {BY_INPUT, BY_COLUMN}, 0}, {"outputs", "float", {BY_OUTPUT, BY_COLUMN}, NEGATIVE_SAMPLING},    \
-        {"nodes", "float", {BY_NODE, BY_COLUMN}, HIERARCHICAL_SOFTMAX},                                                \
+    {"inputs", "float", {BY_INPUT, BY_COLUMN}, 0},                                               \
+        {"outputs", "float", {BY_OUTPUT, BY_HIDDEN_COLUMN}, NEGATIVE_SAMPLING},                                        \
+        {"nodes", "float", {BY_NODE, BY_HIDDEN_COLUMN}, HIERARCHICAL_SOFTMAX},                                         \
         {"left", "int32", {BY_BATCH, BY_RUN, BY_TOKEN}, 0}, {"right", "int32", {BY_BATCH, BY_RUN, BY_TOKEN}, 0}
 #define OTHER_INPUTS(needs_targets, needs_documents)                                                                   \
     {"targets", "int32", {BY_BATCH, BY_RUN, BY_TOKEN}, needs_targets},                                                 \

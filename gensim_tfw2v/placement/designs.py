@@ -160,7 +160,7 @@ def register_design(
     gpus : iterable of Place, optional
         Where it can train on GPUs. Default: nowhere.
     bags : bool
-        Whether it can train words that are bags of rows, as `TFFastText` has them.
+        Whether it can train bags of rows, as `TFFastText` has them for words and `TFDoc2Vec` for documents.
 
     Raises
     ------

@@ -7,6 +7,7 @@ import math
 import os
 import random
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +34,8 @@ class CorpusEstimate:
     least_vocabulary: int  # the range of the estimate; equal if the whole file was read
     most_vocabulary: int
     sampled_words: int
+    letters: Int64Array  # of each word that was read and occurs `min_count` times there
+    counts: Int64Array  # of these words, in what was read
     encoded: bool = False
 
 
@@ -74,19 +77,18 @@ def estimate_corpus(path: str | os.PathLike[str], min_count: int, words: int | N
         frequencies = _extended(counts, sampled, words, vocabulary, min_count, repetition)
     else:
         frequencies = WordFrequencies.of_counts(counts[counts >= min_count], sampled, repetition)
-    return CorpusEstimate(words, frequencies, least, most, sampled)
+    return CorpusEstimate(words, frequencies, least, most, sampled, *_spelt(counter, min_count))
 
 
 def _estimate_encoded(path: Path, min_count: int, words: int | None) -> CorpusEstimate:
     corpus = EncodedCorpus(path)
-    counts = np.fromiter(corpus.counts().values(), np.int64)
-    counts = counts[counts >= min_count]
+    letters, counts = _spelt(corpus.counts(), min_count)
     if not len(counts):
         raise ValueError(f"corpus {str(path)!r} has no word {min_count} times; choose a smaller min_count")
     if words is not None and words != corpus.words:
         raise ValueError(f"corpus {str(path)!r} is encoded and has {corpus.words} words, not {words}")
     frequencies = WordFrequencies.of_counts(counts, corpus.words)
-    return CorpusEstimate(corpus.words, frequencies, len(counts), len(counts), corpus.words, encoded=True)
+    return CorpusEstimate(corpus.words, frequencies, len(counts), len(counts), corpus.words, letters, counts, True)
 
 
 def _vocabulary_range(pieces: _Pieces, counts: Int64Array, words: int, min_count: int) -> tuple[int, int]:
@@ -169,6 +171,13 @@ def _read_pieces(path: Path) -> tuple[_Pieces, float]:
             read += len(data) + 1
             pieces.append(data.decode("utf-8", "replace").split())
         return pieces, read / total
+
+
+def _spelt(counts: Mapping[str, int], min_count: int) -> tuple[Int64Array, Int64Array]:
+    """Return how many letters each word has that occurs `min_count` times, and how often it occurs."""
+    found = [(len(word), count) for word, count in counts.items() if count >= min_count]
+    letters, of_words = np.array(found, np.int64).reshape(-1, 2).T
+    return letters, of_words
 
 
 def _counted(pieces: _Pieces) -> Counter[str]:

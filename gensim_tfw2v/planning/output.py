@@ -49,7 +49,8 @@ def command_lines(plan: Plan, corpus: str | None = None) -> list[str]:
     if plan.workload.encoded and not is_encoded(corpus):
         lines.append(shlex.join(["tfw2v", "encode", found, _FOLDER]))
         found = _FOLDER
-    layout, cores, train = plan.layout, plan.machine.whole_cores, _train(plan, found)
+    layout, cores = plan.layout, plan.machine.whole_cores
+    train = train_command(plan.workload, found, layout.batch_words, _OUTPUT)
     if layout.design == HERE:
         return [*lines, f"{train} --workers {cores}"]
     if layout.host_cores is not None:
@@ -71,8 +72,8 @@ def host_lines(plan: Plan) -> list[str]:
     return servers + [f"worker  worker{number}:23450" for number in range(plan.layout.workers)]
 
 
-def _train(plan: Plan, corpus: str) -> str:
-    workload = plan.workload
+def train_command(workload: Workload, corpus: str | None, batch_words: int | None, output: str) -> str:
+    """Return the command that trains vectors of words on a corpus, without the cores to use."""
     flags = ["--sg"] if workload.skip_gram else []
     if workload.tree:
         flags += ["--hs", "1", "--negative", "0"]
@@ -82,9 +83,9 @@ def _train(plan: Plan, corpus: str) -> str:
         value = getattr(workload, name)
         if value != getattr(Workload, name):
             flags += [f"--{name.replace('_', '-')}", f"{value:g}" if isinstance(value, float) else str(value)]
-    if plan.layout.batch_words is not None:
-        flags += ["--batch-words", str(plan.layout.batch_words)]
-    return shlex.join(["tfw2v", "train", corpus, "--output", _OUTPUT, *flags])
+    if batch_words is not None:
+        flags += ["--batch-words", str(batch_words)]
+    return shlex.join(["tfw2v", "train", corpus or _CORPUS, "--output", output, *flags])
 
 
 def _rows(plan: Plan) -> Iterator[tuple[str, str]]:

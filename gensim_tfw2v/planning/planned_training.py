@@ -10,9 +10,11 @@ from typing import Any
 
 from gensim_tfw2v.arguments.rules import Choice as OneOf
 from gensim_tfw2v.arguments.rules import Number, PositiveNumber, Rule, WholeNumber
+from gensim_tfw2v.arrays import Int64Array
 from gensim_tfw2v.planning.choice import Choice, Wish, choose_plan
 from gensim_tfw2v.planning.corpus_sample import estimate_corpus
 from gensim_tfw2v.planning.frequencies import WordFrequencies
+from gensim_tfw2v.planning.further_rows import NGRAM_DEFAULTS, PlannedMemory, are_asked, check_further
 from gensim_tfw2v.planning.machines import DESIGNS, Machine
 from gensim_tfw2v.planning.output import as_object, as_text
 from gensim_tfw2v.planning.profiles import MODES, Profile, profile_named
@@ -25,7 +27,9 @@ _SETTINGS = ("mode", "vector_size", "window", "negative", "sample", "epochs", "m
 _MOST_VOCABULARY = 2**31 - 1  # ids are int32
 _RULES: dict[str, Rule] = {
     **dict.fromkeys(("vector_size", "window", "negative", "min_count", "epochs"), WholeNumber(1)),
-    **dict.fromkeys(("words", "vocabulary", "batch_words", "workers", "ps"), WholeNumber(1, or_none=True)),
+    **dict.fromkeys(("words", "vocabulary", "documents"), WholeNumber(1, or_none=True)),
+    **dict.fromkeys(("batch_words", "workers", "ps"), WholeNumber(1, or_none=True)),
+    **dict.fromkeys(NGRAM_DEFAULTS, WholeNumber(0)),
     **dict.fromkeys(("cores", "price_per_hour"), PositiveNumber(or_none=True)),
     "mode": OneOf(tuple(MODES), or_none=False),
     "sample": Number(0),
@@ -69,6 +73,11 @@ def plan(
     sample: float = 1e-3,
     min_count: int = 5,
     epochs: int = 5,
+    subwords: bool = False,
+    min_n: int = 3,
+    max_n: int = 6,
+    bucket: int = 2_000_000,
+    documents: float | None = None,
     batch_words: int | None = None,
     workers: int | None = None,
     ps: int | None = None,
@@ -80,7 +89,7 @@ def plan(
     hours: float = 24.0,
     one_machine: bool = False,
     profile: str | None = None,
-) -> PlannedTraining:
+) -> PlannedTraining | PlannedMemory:
     """Return how much memory, network, time and money a training takes, and which tasks to start.
 
     Nothing is trained. ``docs/how-to/plan.md`` explains the answer.
@@ -96,6 +105,11 @@ def plan(
         CBOW or skip-gram, with negative sampling or hierarchical softmax.
     vector_size, window, negative, sample, min_count, epochs, batch_words
         As for `TFWord2Vec`.
+    subwords, min_n, max_n, bucket : optional
+        Whether words have n-grams, as those of `TFFastText`, and which. Then memory is planned, for one process.
+    documents : int, optional
+        Documents with a vector of their own, as those of `TFDoc2Vec`. Then memory is planned, for one process. Modes of
+        skip-gram are a distributed bag of words (``dm=0``).
     workers, ps, distribution : optional
         The workers and servers of a cluster, and its design: ``"downpour"`` or ``"averaging"``. By default the tasks
         that suffice.
@@ -117,8 +131,8 @@ def plan(
 
     Returns
     -------
-    PlannedTraining
-        `print` shows a table, and `as_dict()` has the numbers.
+    PlannedTraining or PlannedMemory
+        `print` shows a table, and `as_dict()` has the numbers; what is not planned is None.
 
     Examples
     --------
@@ -143,6 +157,7 @@ def check_sizes(asked: Mapping[str, Any], named: Callable[[str], str] = str) -> 
     named : callable
         Returns how the error calls an argument.
     """
+    check_further(asked, named)
     words, vocabulary, min_count = asked["words"], asked["vocabulary"], asked["min_count"]
     if asked["corpus"] is not None:
         if vocabulary is not None:
@@ -167,7 +182,7 @@ def check_sizes(asked: Mapping[str, Any], named: Callable[[str], str] = str) -> 
         )
 
 
-def planned(asked: Mapping[str, Any], profile: Profile) -> PlannedTraining:
+def planned(asked: Mapping[str, Any], profile: Profile) -> PlannedTraining | PlannedMemory:
     """Return the plan for checked arguments of `plan()`; raise ValueError if the corpus cannot be sampled."""
     one_machine = asked["one_machine"]
     machine = Machine(
@@ -176,6 +191,13 @@ def planned(asked: Mapping[str, Any], profile: Profile) -> PlannedTraining:
         bits_a_second=None if one_machine else asked["network"],
         price_an_hour=asked["price_per_hour"],
     )
+    is_part = asked["corpus"] is None or asked["words"] is not None
+    corpus = None if is_part else os.fspath(asked["corpus"])
+    workload, spelt = _workload(asked)
+    if are_asked(asked):
+        ngrams = {name: asked[name] for name in NGRAM_DEFAULTS} if asked["subwords"] else None
+        letters, counts = spelt
+        return PlannedMemory(workload, machine, corpus, ngrams, letters, counts, asked["documents"] or 0)
     wish = Wish(
         design=asked["distribution"],
         workers=asked["workers"],
@@ -184,26 +206,26 @@ def planned(asked: Mapping[str, Any], profile: Profile) -> PlannedTraining:
         host_cores=machine.cores if one_machine else None,
         most_seconds=asked["hours"] * 3600,
     )
-    is_part = asked["corpus"] is None or asked["words"] is not None
-    corpus = None if is_part else os.fspath(asked["corpus"])
-    return PlannedTraining(choose_plan(_workload(asked), machine, profile, wish), corpus)
+    return PlannedTraining(choose_plan(workload, machine, profile, wish), corpus)
 
 
-def _workload(asked: Mapping[str, Any]) -> Workload:
+def _workload(asked: Mapping[str, Any]) -> tuple[Workload, tuple[Int64Array, Int64Array] | tuple[None, None]]:
+    """Return what is trained, and the letters and counts of the words that were read."""
     settings = {name: asked[name] for name in _SETTINGS}
     if asked["corpus"] is None:
         words = asked["words"]
         frequencies = WordFrequencies.of_law(asked["vocabulary"], words, asked["min_count"])
-        return Workload(words=words, frequencies=frequencies, encoded=not fits_cache(words), **settings)
+        return Workload(words=words, frequencies=frequencies, encoded=not fits_cache(words), **settings), (None, None)
     found = estimate_corpus(Path(asked["corpus"]), asked["min_count"], asked["words"])
     least, most = found.least_vocabulary, found.most_vocabulary
-    return Workload(
+    workload = Workload(
         words=found.words,
         frequencies=found.frequencies,
         encoded=found.encoded or not fits_cache(found.words),
         vocabulary_range=None if least == most else (least, most),
         **settings,
     )
+    return workload, (found.letters, found.counts)
 
 
 def _amount(name: str, value: Any, read: Callable[[str], float]) -> float | None:

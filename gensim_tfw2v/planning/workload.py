@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gensim_tfw2v.arrays import Float64Array
-from gensim_tfw2v.blocks.batch_shape import choose_batch_shape
+from gensim_tfw2v.blocks.batch_shape import Trained, choose_batch_shape
 from gensim_tfw2v.blocks.batches import BatchShape
 from gensim_tfw2v.placement.block_size import InFlightLimits, in_flight_limits
 from gensim_tfw2v.planning.frequencies import WordFrequencies
@@ -103,7 +103,8 @@ class Workload:
         groups = np.diff(np.minimum(np.cumsum(groups), _SHAPING_WORDS), prepend=0)
         counts = np.repeat(self._kept * self.words, groups)  # of the most frequent words in an epoch
         negative = 0 if self.tree else self.negative
-        return choose_batch_shape(counts, self.vector_size, self.window, negative, self.skip_gram, self.tree)
+        trained = Trained(counts, self.vector_size, self.window, negative, self.skip_gram, self.tree)
+        return choose_batch_shape(trained)
 
     def rows_of_block(self, block_words: float, pool: int | None = None) -> RowCounts:
         """Return the distinct rows of a block of so many raw words.

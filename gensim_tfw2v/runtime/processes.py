@@ -1,16 +1,23 @@
-"""Which machine this is, and which of its processes run: for names that show which process left something behind."""
+"""Which machine this is, which of its processes run, and which program runs Python.
+
+Names show which process left something behind.
+"""
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import platform
+import subprocess
+import sys
 from pathlib import Path
 
 from gensim_tfw2v.runtime.system import PROC, can_ask_for_processes
 
 BOOT_ID = PROC / "sys/kernel/random/boot_id"
 PROCESS_NAMESPACE = PROC / "self/ns/pid"
+_PROGRAM_SECONDS = 20.0  # that a program may take to say which Python it runs
 _STATE, _START_TIME = 0, 19  # places in /proc/PID/stat, counted after the command's name
 _ENDED = (b"Z", b"X")  # states of processes that nobody has waited for yet
 
@@ -53,3 +60,22 @@ def is_running(process: int) -> bool:
     except PermissionError:
         pass
     return True
+
+
+@functools.cache
+def runs_python(program: str) -> bool:
+    """Return whether a program runs this process's Python.
+
+    Where another program has Python built in, `sys.executable` is empty or names that program.
+    """
+    name = Path(program).name.lower()
+    if not name or "python" in name:
+        return bool(name)
+    command = [program, "-c", "import sys; print(sys.version)"]
+    try:
+        found = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PROGRAM_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return found.stdout.decode("utf-8", "replace").strip() == sys.version.strip()

@@ -35,6 +35,7 @@ def objective_of(settings: StepSettings) -> Objective:
         weighted=settings.weighted,
         bags=settings.bags,
         documents=settings.documents,
+        concatenated=settings.concatenated,
     )
 
 

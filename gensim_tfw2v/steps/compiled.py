@@ -61,5 +61,6 @@ def train(objective: Objective, tables: Tables, block: BlockTensors, rates: Rate
         freezes_outputs=objective.freezes_outputs,
         bags=objective.bags,
         documents=objective.documents,
+        concatenated=objective.concatenated,
     )
     return BatchMetrics(*tf.unstack(tf.ensure_shape(metrics, [len(BatchMetrics._fields), None])))

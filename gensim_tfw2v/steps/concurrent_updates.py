@@ -26,12 +26,15 @@ import tensorflow as tf
 
 from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float32Array, Int32Array
+from gensim_tfw2v.blocks.bags import Bags
 from gensim_tfw2v.blocks.batches import Block
 from gensim_tfw2v.steps.adagrad import rate_factor, states_of, vectors_of
 from gensim_tfw2v.steps.partner_directions import Directions, partner_directions, probes_of, weights_of_probes
 from gensim_tfw2v.steps.row_sharing import RowSharing
 from gensim_tfw2v.steps.settings import StepSettings
 from gensim_tfw2v.steps.signature import Objective
+
+_NO_RIVAL = np.float32(1e-12)  # a strength at which a row keeps all of its change
 
 
 class HotRows(NamedTuple):
@@ -103,10 +106,17 @@ def moment_weights(block: Block, settings: StepSettings) -> Float32Array:
 
 def _contexts(block: Block, settings: StepSettings) -> float:
     """Return how many inputs a target of CBOW has on average; 1 for skip-gram, and for a block without targets."""
-    contexts = block.left + block.right
+    contexts = block.left + block.right + _tags_of_tokens(block)
     if settings.skip_gram or not contexts.any():
         return 1.0
     return float(contexts.sum(dtype=np.int64)) / int(np.count_nonzero(contexts))
+
+
+def _tags_of_tokens(block: Block) -> Int32Array | int:
+    """Return how many tags [S, R, B] the document of each token has."""
+    if block.bags is None or block.documents is None:
+        return 0
+    return np.append(block.bags.sizes, np.int32(0))[block.documents]
 
 
 def strengths_by_row(
@@ -139,8 +149,22 @@ def _of_inputs(block: Block, pairs: float, rows: int) -> Float32Array:
     """Return each input row's part of `pairs` pairs: each row of a bag has the part of the bag."""
     if block.bags is None:
         return _divided_equally(block.input_ids, pairs, rows)
+    if block.documents is not None:
+        return _of_words_and_tags(block, block.documents, block.bags, pairs, rows)
     of_bags = _divided_equally(block.input_ids, pairs, len(block.bags))
     return np.bincount(block.bags.members, np.repeat(of_bags, block.bags.sizes), rows).astype(np.float32)
+
+
+def _of_words_and_tags(block: Block, documents: Int32Array, tags: Bags, pairs: float, rows: int) -> Float32Array:
+    """Return each row's part of `pairs` pairs of words and contexts, among which are the tags of documents."""
+    of_words, of_tags = (block.left + block.right).sum(dtype=np.int64), np.sum(_tags_of_tokens(block), dtype=np.int64)
+    of_context = pairs / max(1, of_words + of_tags)
+    words = _divided_equally(block.input_ids, of_words * of_context, rows)
+    tokens = np.bincount(documents[documents >= 0], minlength=len(tags))
+    strengths = words + np.bincount(tags.members, np.repeat(tokens * of_context, tags.sizes), rows).astype(np.float32)
+    if block.unique_rows is not None:  # They are trained, and no other block finds the same changes.
+        strengths[block.unique_rows] = np.minimum(strengths[block.unique_rows], _NO_RIVAL)
+    return strengths
 
 
 def _divided_equally(ids: Int32Array, pairs: float, rows: int) -> Float32Array:

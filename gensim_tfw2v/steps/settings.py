@@ -35,6 +35,7 @@ class StepSettings:
     weighted: bool = False  # sentences have weights
     bags: bool = False  # inputs are bags of rows, such as a word and its n-grams
     documents: bool = False  # tokens may have the vectors of their document's tags beside those of their contexts
+    concatenated: bool = False  # all these vectors are concatenated; output vectors are as long
 
     @property
     def have_states(self) -> bool:

@@ -22,10 +22,11 @@ class Objective:
     even_contexts: bool = False  # CBOW's contexts of a token have the same weight, and running sums add them
     weighted: bool = False  # tokens have the weights of their sentences
     adagrad: bool = False  # rows end with Adagrad's state, which decides how they step
-    freezes_inputs: bool = False  # no step changes input vectors
+    freezes_inputs: bool = False  # no step changes input vectors, except those of documents
     freezes_outputs: bool = False  # no step changes output vectors, nor nodes
     bags: bool = False  # inputs are bags of rows, such as a word and its n-grams
     documents: bool = False  # a CBOW token has the rows of its document besides those of its contexts
+    concatenated: bool = False  # all these rows are concatenated; outputs and nodes are as long
 
     def tables(self) -> list[int]:
         """Return which of inputs, outputs and nodes the steps read."""
@@ -34,7 +35,7 @@ class Objective:
 
     def moved_tables(self) -> list[int]:
         """Return which of inputs, outputs and nodes the steps change: those that are not frozen."""
-        frozen = [self.freezes_inputs, self.freezes_outputs, self.freezes_outputs]
+        frozen = [self.freezes_inputs and not self.documents, self.freezes_outputs, self.freezes_outputs]
         return [number for number in self.tables() if not frozen[number]]
 
 

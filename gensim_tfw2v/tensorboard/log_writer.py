@@ -42,6 +42,7 @@ class LoggedTraining:
     begun: Sequence[EpochPosition] = ()  # how far the epochs of a resumed training have come
     can_be_resumed: bool = False  # the training can be resumed if it ends early, and its log with it
     validation: Sequence[str] = ()  # the metrics that are measured after each epoch
+    documents: Callable[[], Any] | None = None  # returns their current vectors, as KeyedVectors
 
 
 class LogWriter:
@@ -212,6 +213,10 @@ class LogWriter:
         if self._options.projector_outputs and tables.outputs is not None:
             shown[f"{name}-output"] = tables.outputs
         write_tensors(self._vocabulary, shown, self.folder, self._options.projector_words)
+        if self._training.documents is not None:
+            documents = self._training.documents()
+            shown = {f"{name}-documents": documents.vectors}
+            write_tensors(documents, shown, self.folder, self._options.projector_words, heading="tag")
 
 
 class _Throttle:

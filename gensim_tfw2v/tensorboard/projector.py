@@ -32,6 +32,7 @@ def export_projector(
     words: Iterable[str] | None = None,
     name: str = "vectors",
     output_vectors: npt.ArrayLike | None = None,
+    heading: str = "word",
 ) -> Path:
     """Write word vectors to a folder where TensorBoard's projector finds them.
 
@@ -52,6 +53,8 @@ def export_projector(
         The vectors' name in the projector: letters, digits, dots, dashes and underscores.
     output_vectors : array, optional
         The output vectors, for instance ``model.syn1neg``. Their name in the projector is ``NAME-output``.
+    heading : str
+        What the projector calls the keys of the vectors. For documents, such as ``model.dv``: ``"tag"``.
 
     Returns
     -------
@@ -68,7 +71,7 @@ def export_projector(
     tables = {name: keyed_vectors.vectors}
     if output_vectors is not None:
         tables[f"{name}-output"] = output_vectors
-    return write_tensors(keyed_vectors, tables, logdir, top, words)
+    return write_tensors(keyed_vectors, tables, logdir, top, words, heading)
 
 
 def write_tensors(
@@ -77,6 +80,7 @@ def write_tensors(
     logdir: str | os.PathLike[str],
     top: int = PROJECTOR_WORDS,
     words: Iterable[str] | None = None,
+    heading: str = "word",
 ) -> Path:
     """Write tables by name, with one row for each word, and return the file that lists the folder's tensors."""
     arrays = {name: np.asarray(table) for name, table in tables.items()}
@@ -95,7 +99,7 @@ def write_tensors(
     shapes = {name: (len(ids), table.shape[1]) for name, table in arrays.items()}
     with contextlib.ExitStack() as files:  # all files are written, then the last one is moved first
         _list_tensors(folder / CONFIG, files.enter_context(written_file(folder / CONFIG)), shapes, metadata)
-        text = _metadata(vocabulary.index_to_key, counts, by_count, ids)
+        text = _metadata(heading, vocabulary.index_to_key, counts, by_count, ids)
         files.enter_context(written_file(folder / metadata)).write_bytes(text.encode("utf8"))
         for name, table in arrays.items():
             tensor = files.enter_context(written_file(folder / _tensor_path(name)))
@@ -128,6 +132,7 @@ def _chosen_ids(
 
 
 def _metadata(
+    heading: str,
     words: Sequence[str],
     counts: npt.NDArray[np.int64] | None,
     by_count: npt.NDArray[np.int64],
@@ -138,9 +143,9 @@ def _metadata(
     ranks[by_count] = np.arange(1, len(by_count) + 1)
     if counts is None:
         rows = [f"{visible(words[index])}\t{ranks[index]}\n" for index in ids]
-        return "".join(["word\trank\n", *rows])
+        return "".join([f"{heading}\trank\n", *rows])
     rows = [f"{visible(words[index])}\t{counts[index]}\t{ranks[index]}\n" for index in ids]
-    return "".join(["word\tcount\trank\n", *rows])
+    return "".join([f"{heading}\tcount\trank\n", *rows])
 
 
 def _tensor_path(name: str) -> str:

@@ -45,7 +45,7 @@ class TrainingChoices:
         """Return the choices for a corpus of which so many sentences and words are not trained."""
         examples = None if self.total_examples is None else max(1, self.total_examples - sentences)
         words = None if self.total_words is None else max(1, self.total_words - raw_words)
-        return replace(self, total_examples=examples, total_words=words) if sentences else self
+        return replace(self, total_examples=examples, total_words=words) if raw_words else self
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> TrainingChoices:
@@ -83,7 +83,7 @@ class ValidationState:
         return None if self.patience is None else EarlyStopping(self.patience, self.min_delta)
 
     def held_out(self) -> tuple[int, int]:
-        """Return how many sentences and raw words of the corpus are not trained."""
+        """Return how many whole sentences and raw words of the corpus are not trained."""
         return (0, 0) if self.share is None else (self.sentences, self.words)
 
     @property

@@ -46,5 +46,5 @@ def test_a_small_run_measures_both_systems(tmp_path: Path) -> None:
     done = run_command("documents.py", corpus_in(tmp_path), *options, "--output", tmp_path)
     assert done.returncode == 0, done.stderr
     runs = json.loads((tmp_path / "documents.json").read_text())["runs"]
-    assert len(runs) == 6
+    assert len(runs) == 8
     assert all(run["words_per_second"] > 0 for run in runs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import struct
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -157,6 +158,27 @@ def test_a_corpus_or_a_quick_run_is_asked_for(arguments: tuple[str, ...], capsys
     with pytest.raises(SystemExit):
         time_to_score.main([*arguments])
     assert "give either a corpus or --quick" in capsys.readouterr().err
+
+
+def size_of(picture: Path) -> tuple[int, int]:
+    """Return the width and height that the header of a PNG file has."""
+    width, height = struct.unpack(">II", picture.read_bytes()[16:24])
+    return width, height
+
+
+def test_the_seconds_are_drawn_and_the_report_shows_them(fake: FakeRuns, tmp_path: Path) -> None:
+    measured(tmp_path)
+    assert size_of(tmp_path / "time_to_score-seconds.png")[0] == 750
+    assert "](time_to_score-seconds.png)" in (tmp_path / "time_to_score.md").read_text()
+
+
+def test_a_committed_result_is_drawn_without_measuring(fake: FakeRuns, tmp_path: Path) -> None:
+    committed = Path(time_to_score.__file__).parent / "results" / "time_to_score.json"
+    copy = tmp_path / "again.json"
+    copy.write_bytes(committed.read_bytes())
+    assert time_to_score.main(["--draw", str(copy)]) == 0
+    assert fake.jobs == []
+    assert size_of(tmp_path / "again-seconds.png") == size_of(committed.with_name("time_to_score-seconds.png"))
 
 
 @pytest.mark.slow

@@ -15,9 +15,10 @@ from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.batches import BlockMaker, Windows
 from gensim_tfw2v.blocks.chunk_parts import parts_of
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, PreparedBlock, prepare
+from gensim_tfw2v.blocks.document_blocks import BagOfWordsBlockMaker, DocumentBlockMaker
 from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.making_side_by_side import joined, prepare_side_by_side
-from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.corpus.sentences import DocumentTags, Sentences
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.arguments import block_tensors, objective_of, rates
 from gensim_tfw2v.steps.graph import block_function
@@ -29,6 +30,7 @@ tf = load_tensorflow()
 
 MODES = [mode for mode in product([True, False], repeat=3) if mode[1] or mode[2]]
 IDS = ["+".join(name for name, used in zip(("sg", "neg", "hs"), mode, strict=True) if used) for mode in MODES]
+TAGS = 5
 LENGTHS = (3, 3, 30, 1, 17, 4, 25, 2, 9, 11)  # of sentences: contexts of parts are differently far away
 
 
@@ -50,7 +52,7 @@ def maker_of(skip_gram: bool, sampling: bool, tree: bool, window: int) -> BlockM
 def trained(settings: StepSettings, *blocks: PreparedBlock) -> tuple[list[Any], list[float]]:
     """Return rows and losses after training blocks one after the other."""
     random = np.random.default_rng(1)
-    tables = [tf.Variable(random.normal(size=(WORDS, SIZE)).astype(np.float32)) for _ in range(3)]
+    tables = [tf.Variable(random.normal(size=(WORDS + TAGS, SIZE)).astype(np.float32)) for _ in range(3)]
     losses: list[float] = []
     for prepared in blocks:
         of_block = block_tensors(prepared.block), rates(settings, prepared, np.ones(1, np.float32))
@@ -86,6 +88,32 @@ def test_a_joined_block_trains_what_its_parts_train_one_after_the_other(
     for rows, wanted in zip(found, expected, strict=True):
         np.testing.assert_allclose(rows, wanted, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(losses, expected_losses, rtol=1e-5)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", ["dm", "dbow", "dbow with words"])
+def test_a_joined_block_of_documents_trains_what_its_parts_train(kind: str, weighted: bool) -> None:
+    fields = vars(maker_of(False, True, True, 2)) | {"tag_count": TAGS, "first_row": WORDS}
+    maker: BlockMaker = DocumentBlockMaker(**fields)
+    if kind != "dm":
+        maker = BagOfWordsBlockMaker(**fields, pairs_words=kind != "dbow")
+    tags = DocumentTags(np.array([0, 1, 3, 4], np.int32), np.array([0, 1, 3, 3, 4], np.int32), np.array([True] * 4))
+    content = replace(chunk().content, documents=np.array([0, 0, 1, 2, 3, 1, 0, 2, 2, 3], np.int32), tags=tags)
+    if weighted:
+        content = replace(content, weights=np.linspace(0.5, 2, 10, dtype=np.float32))
+    settings = replace(
+        SETTINGS, skip_gram=False, hierarchical_softmax=True, even_contexts=True, documents=True, weighted=weighted
+    )
+    tasks = parts_of(replace(chunk(), content=content), 4)
+    parts = [part for part in (prepare(maker, task) for task in tasks) if part is not None]
+    assert len(parts) > 2
+    whole = joined(maker, parts)
+    (found, losses), (expected, expected_losses) = trained(settings, whole), trained(settings, *parts)
+    for rows, wanted in zip(found, expected, strict=True):
+        np.testing.assert_allclose(rows, wanted, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(losses, expected_losses, rtol=1e-5)
+    assert whole.block.unique_rows is not None
+    assert set(whole.block.unique_rows.tolist()) == {WORDS, WORDS + 1, WORDS + 3, WORDS + 4}
 
 
 def test_batches_of_a_joined_block_have_as_many_runs_as_the_largest() -> None:

@@ -9,7 +9,8 @@ from support.reference_validation import Pair, every_pair
 from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.huffman import build_huffman_tree
 from gensim_tfw2v.blocks.sampling import NegativeSampler, cumulative_table
-from gensim_tfw2v.blocks.validation_pairs import PairSettings, ValidationPairs, validation_pairs
+from gensim_tfw2v.blocks.validation_pairs import PairSettings, ValidationPairs, document_pairs, validation_pairs
+from gensim_tfw2v.corpus.documents import TagLists
 from gensim_tfw2v.corpus.sentences import Sentences
 
 WORDS = 30
@@ -87,3 +88,26 @@ def test_the_tree_gives_each_target_its_path() -> None:
         path, tree_path = slice(*found.paths[pair : pair + 2]), slice(*TREE.offsets[target : target + 2])
         np.testing.assert_array_equal(found.nodes[path], TREE.nodes[tree_path])
         np.testing.assert_array_equal(found.codes[path], TREE.codes[tree_path])
+
+
+@pytest.mark.parametrize("skip_gram", [True, False])
+def test_words_of_documents_are_predicted_by_their_tags_alone_or_with_their_contexts(skip_gram: bool) -> None:
+    tags = TagLists(int, 5)
+    lists: list[list[int]] = [[0], [3, 1], [], [4, 4]]
+    own = [lists[number % 4] for number in range(len(SENTENCES))]
+    documents = np.array([tags.number(each) for each in own], np.int32)
+    sentences = sentences_of(SENTENCES)
+    sentences = tags.with_tags(Sentences(sentences.ids, sentences.lengths, documents=documents))
+    is_target = np.random.default_rng(2).random(sentences.ids.size) < 0.3
+    found = document_pairs(sentences, is_target, WORDS, settings(skip_gram, window=3), (1,))
+    expected: list[Pair] = []
+    place = 0
+    for sentence, of_document in zip(SENTENCES, own, strict=True):
+        rows = [WORDS + tag for tag in of_document]
+        for at, word in enumerate(sentence):
+            near = [*sentence[max(0, at - 3) : at], *sentence[at + 1 : at + 4]]
+            if is_target[place] and rows:
+                expected += [([row], word) for row in rows] if skip_gram else [(near + rows, word)]
+            place += 1
+    assert as_pairs(found) == expected
+    assert found.negatives.shape == (len(expected), 5)

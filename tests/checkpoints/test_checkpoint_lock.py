@@ -10,14 +10,17 @@ import signal
 import subprocess
 import sys
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 from support.child_process import environment
 from support.resumed_training import Interrupted, train, untrained
 
+from gensim_tfw2v.checkpoints import folder as folder_module
 from gensim_tfw2v.checkpoints.errors import FolderInUseError
 from gensim_tfw2v.checkpoints.folder import CheckpointFolder
+from gensim_tfw2v.checkpoints.owner import read_owner
 
 HOLDER = """
 import os, signal, sys
@@ -107,6 +110,52 @@ def test_of_two_trainings_that_hold_a_folder_the_first_writes_no_more(
                 folder.write({}, {})
             newest = second.write({}, {}).path
     assert folder.checkpoints() == [first, newest]
+
+
+@pytest.mark.parametrize("moment", ["while it writes", "after its last look"])
+def test_a_training_that_was_frozen_in_a_write_gives_the_checkpoint_no_name(
+    folder: CheckpointFolder, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fcntl, "flock", lambda *_: None)
+    bring_to_disk, entered = folder_module.bring_to_disk, ExitStack()
+
+    def freeze(path: Path) -> None:
+        is_moment = path.is_dir() if moment == "after its last look" else path.name == "manifest.json"
+        if is_moment:
+            monkeypatch.setattr(folder_module, "bring_to_disk", bring_to_disk)
+            entered.enter_context(CheckpointFolder(folder.path).held())
+        bring_to_disk(path)
+
+    with folder.held(), entered:
+        newest = folder.write({"of": "the first"}, {}).path
+        monkeypatch.setattr(folder_module, "bring_to_disk", freeze)
+        with pytest.raises(FolderInUseError, match=r"another training has resumed .* as owner 2 .* owner 1, did not"):
+            folder.write({}, {})
+        with pytest.raises(FolderInUseError, match="another training has resumed"):
+            folder.note({"epochs_ended": 1})
+        assert folder.checkpoints() == [newest]
+        assert folder.notes() == {}
+
+
+def test_a_thread_that_a_former_training_has_left_writes_nothing(folder: CheckpointFolder) -> None:
+    """As one that began to write when its storage answered again."""
+    with folder.held():
+        newest = folder.write({}, {}).path
+    with CheckpointFolder(folder.path).held(), pytest.raises(FolderInUseError, match="another training has resumed"):
+        folder.write({}, {})
+    assert folder.checkpoints() == [newest]
+
+
+def test_each_training_that_takes_a_folder_raises_the_owners_number(folder: CheckpointFolder) -> None:
+    numbers = []
+    for _ in range(3):
+        with CheckpointFolder(folder.path).held():
+            owner = read_owner(folder.path / ".lock")
+            assert owner is not None
+            numbers.append(owner.number)
+    assert numbers == [1, 2, 3]
+    (folder.path / ".lock").write_bytes(b"the name that an earlier version wrote")
+    assert_is_free(folder)
 
 
 def test_a_training_ends_whose_folder_another_one_has_resumed_from(

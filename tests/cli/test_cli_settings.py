@@ -9,7 +9,7 @@ import pytest
 from gensim.models import Word2Vec
 from support.command_line import error_of, train, write_corpus
 
-from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v import TFDoc2Vec, TFWord2Vec
 from gensim_tfw2v.cli import main as cli
 from gensim_tfw2v.cli.train_arguments import settings_of
 
@@ -56,6 +56,18 @@ def test_every_gensim_setting_is_a_flag_with_gensims_default() -> None:
     }
     parsed = vars(cli.parse_arguments(["train", "corpus", "--output", "model"]))
     assert {name: parsed[name] for name in expected} == expected
+
+
+def test_every_argument_of_the_class_of_documents_is_a_flag() -> None:
+    not_for_a_command_line = {"documents", "corpus_file", "hashfxn", "trim_rule", "callbacks", "weights"}
+    not_for_a_command_line |= {"dm_concat", "dm_tag_count", "dv", "dv_mapfile"}
+    not_for_a_command_line.add("dm_mean")  # --dm-mean sets cbow_mean
+    expected = {
+        name: parameter.default
+        for name, parameter in inspect.signature(TFDoc2Vec).parameters.items()
+        if name not in not_for_a_command_line
+    }
+    assert settings_of(cli.parse_arguments(["train", "corpus", "--output", "model", "--documents"])) == expected
 
 
 @pytest.mark.parametrize(

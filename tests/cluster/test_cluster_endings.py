@@ -286,8 +286,12 @@ def test_tables_have_no_name_that_is_still_to_be_freed(is_freed_first: bool) -> 
     tables.free()
 
 
-def test_a_python_that_knows_no_program_of_its_own_starts_no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("executable", ["", "/bin/echo", "/no/such/program"])
+def test_a_python_that_knows_no_program_of_its_own_starts_no_cluster(
+    executable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As one that another program runs."""
-    monkeypatch.setattr(sys, "executable", "")
-    with pytest.raises(ClusterError, match="start them with `tfw2v server`"), local_cluster():
+    monkeypatch.setattr(sys, "executable", executable)
+    message = f"sys.executable is '{executable}', .* start the tasks with `tfw2v server`"
+    with pytest.raises(ClusterError, match=message), local_cluster():
         pass

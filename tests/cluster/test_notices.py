@@ -20,7 +20,7 @@ from gensim_tfw2v.cluster.notices import FULL, JOIN, LEAVE, REFUSED, RELEASED, T
 from gensim_tfw2v.cluster.specification import VACANT
 from gensim_tfw2v.cluster.worker_use import LeavingWorkers
 
-SERVER, FIRST, SECOND, NEW = (f"127.0.0.1:{port}" for port in (4000, 4001, 4002, 4003))
+SERVER, FIRST, SECOND, NEW, OTHER = (f"127.0.0.1:{port}" for port in range(4000, 4005))
 
 
 def connection_of(most: int | None = None, allow_network: bool = False) -> Connection:
@@ -136,6 +136,26 @@ def test_a_worker_that_joins_gets_a_vacant_number_and_keeps_it() -> None:
     assert connection.addresses["worker"] == [FIRST, SECOND, NEW]
     assert connection.definition.cluster.job[1].tasks == {0: FIRST, 1: SECOND, 2: NEW}
     assert connection.share_present() == 1
+
+
+def test_of_two_workers_one_gets_the_number_of_a_worker_that_has_left() -> None:
+    connection = connection_of(most=2)
+    answer_wishes(connection, {FIRST: LEAVE})
+    answers = answer_wishes(connection, {NEW: JOIN, OTHER: JOIN})
+    assert (answers[NEW][0], answers[OTHER][0]) == (TAKEN, FULL)
+    assert connection.addresses["worker"] == [NEW, SECOND]
+    assert answer_wishes(connection, {NEW: JOIN, OTHER: JOIN}) == answers
+
+
+def test_a_worker_that_comes_back_shares_its_number_with_no_other_that_joins() -> None:
+    connection = connection_of(most=2)
+    answer_wishes(connection, {FIRST: LEAVE})
+    answers = answer_wishes(connection, {FIRST: JOIN, NEW: JOIN})
+    assert (answers[FIRST][0], answers[NEW][0]) == (TAKEN, FULL)
+    answer_wishes(connection, {FIRST: LEAVE})
+    answers = answer_wishes(connection, {NEW: JOIN, FIRST: JOIN})
+    assert (answers[NEW][0], answers[FIRST][0]) == (TAKEN, FULL)
+    assert connection.addresses["worker"] == [NEW, SECOND]
 
 
 def test_a_worker_waits_for_a_number_until_another_one_has_left() -> None:

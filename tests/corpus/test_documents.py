@@ -11,8 +11,9 @@ from gensim.models.doc2vec import TaggedDocument
 
 from gensim_tfw2v.blocks.chunk_parts import parts_of
 from gensim_tfw2v.blocks.chunk_task import ChunkTask
+from gensim_tfw2v.corpus.chunks import Pieces
 from gensim_tfw2v.corpus.documents import DocumentSource, TagLists
-from gensim_tfw2v.corpus.hold_out import HoldOut
+from gensim_tfw2v.corpus.hold_out import HoldOut, WordHoldOut
 from gensim_tfw2v.corpus.passes import checksum_after
 from gensim_tfw2v.corpus.sentences import MAX_SENTENCE_WORDS, Sentences
 from gensim_tfw2v.corpus.sources import CacheBudget, Source
@@ -43,11 +44,9 @@ def index_of(tag: Any) -> int:
     return tag if isinstance(tag, int) else -1
 
 
-def source_of(
-    documents: Any, budget: CacheBudget = BUDGETS["memory"], **options: Any
-) -> tuple[DocumentSource, TagLists]:
+def source_of(documents: Any, budget: CacheBudget = BUDGETS["memory"], **options: Any) -> DocumentSource:
     tags = TagLists(index_of, TAGS)
-    return DocumentSource(documents, tags, IDS, 100, budget, **options), tags
+    return DocumentSource(documents, tags, IDS, 100, budget, **options)
 
 
 def expected_of(documents: Any) -> Found:
@@ -59,15 +58,14 @@ def expected_of(documents: Any) -> Found:
     return [each for each in found if each[0]]
 
 
-def found_in(contents: list[Sentences], tags: TagLists) -> Found:
+def found_in(contents: list[Sentences]) -> Found:
     found = []
     for content in contents:
-        assert content.documents is not None
-        indices, offsets = tags.indices(content.documents)
-        lists = [part.tolist() for part in np.split(indices, offsets[1:-1])]
+        assert content.documents is not None and content.tags is not None
+        lists = np.split(content.tags.indices, content.tags.offsets[1:-1])
         ends = np.cumsum(content.lengths)
-        for each, length, end in zip(lists, content.lengths, ends, strict=True):
-            found.append((content.ids[end - length : end].tolist(), each))
+        for number, length, end in zip(content.documents, content.lengths, ends, strict=True):
+            found.append((content.ids[end - length : end].tolist(), lists[number].tolist()))
     return found
 
 
@@ -77,37 +75,37 @@ def one_pass(source: Source) -> list[Sentences]:
 
 @pytest.mark.parametrize("budget", BUDGETS.values(), ids=BUDGETS)
 def test_tags_stay_with_their_words_in_every_epoch(budget: CacheBudget) -> None:
-    source, tags = source_of(DOCUMENTS, budget)
+    source = source_of(DOCUMENTS, budget)
     with source:
         for _ in range(3):
-            assert found_in(one_pass(source), tags) == expected_of(DOCUMENTS)
+            assert found_in(one_pass(source)) == expected_of(DOCUMENTS)
 
 
 def test_tags_stay_with_their_words_beside_weights_and_without_those_held_out() -> None:
     held_out = HoldOut(0.3, 5)
     weights = np.arange(TAGS, dtype=np.float32)
-    source, tags = source_of(DOCUMENTS, BUDGETS["disk"], held_out=held_out, weights=weights)
+    source = source_of(DOCUMENTS, BUDGETS["disk"], held_out=held_out, weights=weights)
     is_out = held_out.chosen(np.arange(TAGS))
     left = [document for document, is_left_out in zip(DOCUMENTS, is_out, strict=True) if not is_left_out]
     numbers = [n for n in np.flatnonzero(~is_out).tolist() if expected_of([DOCUMENTS[n]])]
     with source:
         for _ in range(2):
             contents = one_pass(source)
-            assert found_in(contents, tags) == expected_of(left)
+            assert found_in(contents) == expected_of(left)
             assert [w for content in contents for w in content.weights.tolist()] == numbers  # type: ignore[union-attr]
 
 
 def test_tags_stay_with_their_words_when_others_are_dropped_and_a_chunk_is_cut() -> None:
-    source, tags = source_of(DOCUMENTS)
+    source = source_of(DOCUMENTS)
     content = one_pass(source)[0]
     keep = np.resize(np.array([1, 0], np.float32), 40)
     kept = content.chosen_by("subsample", keep, RandomNumbers.seeded((1,)))
-    even = [([id_ for id_ in ids if id_ % 2 == 0], own) for ids, own in found_in([content], tags)]
-    assert found_in([kept], tags) == [each for each in even if each[0]]
+    even = [([id_ for id_ in ids if id_ % 2 == 0], own) for ids, own in found_in([content])]
+    assert found_in([kept]) == [each for each in even if each[0]]
     parts = parts_of(ChunkTask(content, (1,), 0.1, 0.1, False), 4)
     cut = [part.content for part in parts if isinstance(part.content, Sentences)]
     assert len(cut) == 4
-    assert found_in(cut, tags) == found_in([content], tags)
+    assert found_in(cut) == found_in([content])
 
 
 class Shuffled:
@@ -123,10 +121,10 @@ class Shuffled:
 
 
 def test_documents_in_another_order_keep_their_tags() -> None:
-    source, tags = source_of(Shuffled())
+    source = source_of(Shuffled())
     with source:
         for _ in range(3):
-            assert sorted(found_in(one_pass(source), tags)) == sorted(expected_of(DOCUMENTS))
+            assert sorted(found_in(one_pass(source))) == sorted(expected_of(DOCUMENTS))
 
 
 def test_passes_that_differ_in_their_tags_alone_are_read_anew() -> None:
@@ -137,24 +135,24 @@ def test_passes_that_differ_in_their_tags_alone_are_read_anew() -> None:
             number = next(passes)
             return iter([TaggedDocument(["w1"], [number])] * 3)
 
-    source, tags = source_of(Corpus())
+    source = source_of(Corpus())
     with source:
-        seen = [{tag for _, own in found_in(one_pass(source), tags) for tag in own} for _ in range(3)]
+        seen = [{tag for _, own in found_in(one_pass(source)) for tag in own} for _ in range(3)]
     assert len(set.union(*seen)) == 3
 
 
 def test_a_document_is_one_sentence_however_long() -> None:
     words = ["w1"] * (2 * MAX_SENTENCE_WORDS + 5)
-    source, tags = source_of([TaggedDocument(words, [3]), TaggedDocument(["w2"], [4])])
+    source = source_of([TaggedDocument(words, [3]), TaggedDocument(["w2"], [4])])
     with source:
         contents = one_pass(source)
     assert [content.lengths.tolist() for content in contents] == [[len(words)], [1]]
-    assert [own for _, own in found_in(contents, tags)] == [[3], [4]]
+    assert [own for _, own in found_in(contents)] == [[3], [4]]
 
 
 def test_checksums_differ_with_the_tags() -> None:
     def checksum(tag: int) -> int:
-        source, _ = source_of([TaggedDocument(["w1", "w2"], [tag])])
+        source = source_of([TaggedDocument(["w1", "w2"], [tag])])
         return checksum_after(next(iter(source.epoch())), 0)
 
     assert checksum(3) == checksum(3)
@@ -165,13 +163,63 @@ def test_lists_of_several_tags_have_one_number_and_lists_of_none_have_none() -> 
     tags = TagLists(index_of, 5)
     numbers = [tags.number(each) for each in ([4], ["none"], [1, 2], (1, 2), [2, 1], [])]
     assert numbers == [4, -1, 5, 5, 6, -1]
-    indices, offsets = tags.indices(np.array(numbers, np.int32))
-    assert indices.tolist() == [4, 1, 2, 1, 2, 2, 1]
-    assert offsets.tolist() == [0, 1, 1, 3, 5, 7, 7]
+    each = np.zeros(6, np.int32)
+    own = tags.with_tags(Sentences(each, each + 1, documents=np.array(numbers, np.int32)))
+    assert own.documents is not None and own.tags is not None
+    assert own.documents.tolist() == [1, 0, 2, 2, 3, 0]
+    assert own.tags.indices.tolist() == [4, 1, 2, 2, 1]
+    assert own.tags.offsets.tolist() == [0, 0, 1, 3, 5]
+
+
+def test_a_tag_is_unique_if_the_vocabulary_has_one_document_of_it() -> None:
+    tags = TagLists(index_of, 3, np.array([1, 2, 1]))
+    numbers = np.array([tags.number(each) for each in ([0, 1], [2], [1])], np.int32)
+    own = tags.with_tags(Sentences(np.zeros(3, np.int32), np.ones(3, np.int32), documents=numbers)).tags
+    assert own is not None
+    assert dict(zip(own.indices.tolist(), own.are_unique.tolist(), strict=True)) == {0: True, 1: False, 2: True}
+
+
+def test_the_same_words_of_documents_are_held_out_in_every_order_and_the_others_are_trained() -> None:
+    held_out, tags = WordHoldOut(0.3, 5), TagLists(index_of, TAGS)
+    taken: list[tuple[list[int], list[int], list[bool]]] = []
+
+    def take(pieces: Pieces) -> None:
+        documents = pieces.sentences()
+        chosen = held_out.chosen_words(documents).tolist()
+        for (ids, own), end in zip(found_in([tags.with_tags(documents)]), np.cumsum(pieces.lengths), strict=True):
+            taken.append((ids, own, chosen[end - len(ids) : end]))
+
+    expected: list[Found] = []
+    for corpus in (DOCUMENTS, Shuffled()):
+        source = DocumentSource(corpus, tags, IDS, 100, BUDGETS["memory"], held_out=held_out)
+        taken.clear()
+        with source:
+            source.hold_out(take)
+            trained = sorted(found_in(one_pass(source)))
+        assert all(id_ >= 0 and own for ids, own, out in taken for id_, is_out in zip(ids, out, strict=True) if is_out)
+        left = [
+            ([id_ for id_, is_out in zip(ids, out, strict=True) if id_ >= 0 and not is_out], own)
+            for ids, own, out in taken
+        ]
+        assert trained == sorted(each for each in left if each[0])
+        expected.append(trained)
+    assert expected[0] == expected[1]
+    known = sum(len(ids) for ids, own in expected_of(DOCUMENTS) if own)
+    assert sum(sum(out) for _, _, out in taken) == pytest.approx(0.3 * known, rel=0.15)
+
+
+def test_of_documents_with_one_tag_other_words_are_held_out() -> None:
+    """If places alone decided, a tag of short documents would have nothing or the same place held out."""
+    tags = TagLists(index_of, 1)
+    ids = np.random.default_rng(3).integers(0, 40, 2000).astype(np.int32)
+    documents = tags.number([0]) * np.ones(500, np.int32)
+    chosen = WordHoldOut(0.1, 6).chosen_words(Sentences(ids, np.full(500, 4, np.int32), documents=documents))
+    assert chosen.reshape(500, 4).mean(0) == pytest.approx(0.1, abs=0.08)
+    assert chosen.mean() == pytest.approx(0.1, abs=0.04)
 
 
 @pytest.mark.parametrize("wrong", [["w1", "w2"], "w1", None])
 def test_what_is_no_document_is_named(wrong: Any) -> None:
-    source, _ = source_of([DOCUMENTS[0], wrong])
+    source = source_of([DOCUMENTS[0], wrong])
     with source, pytest.raises(TypeError, match=r"document number 1 is .* must have words and tags: use gensim"):
         one_pass(source)

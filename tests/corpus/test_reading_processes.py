@@ -94,6 +94,14 @@ def test_without_a_python_program_the_file_is_read_here(
     assert_scan_equals_gensim(scan_file(path, 4, NO_CACHE, part_bytes=20), path)
 
 
+def test_another_program_that_runs_python_reads_no_part(
+    corpus: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = corpus("a b\n" * 100)
+    monkeypatch.setattr(sys, "executable", "/bin/echo")
+    assert_scan_equals_gensim(scan_file(path, 4, NO_CACHE, part_bytes=20), path)
+
+
 def test_reading_processes_import_neither_gensim_nor_tensorflow() -> None:
     program = "import sys, gensim_tfw2v.corpus.file_parts; print({'gensim', 'tensorflow'} & set(sys.modules))"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(child_program.import_path())}

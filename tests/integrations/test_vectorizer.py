@@ -1,4 +1,4 @@
-"""Word2VecVectorizer makes the vectors of a plain computation, and is a transformer of scikit-learn."""
+"""Vectorizers make the vectors of a plain computation, or infer them, and are transformers of scikit-learn."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gensim.models.doc2vec import TaggedDocument
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -16,8 +17,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_checks
 from support.contract import two_topics
+from support.documents import topics
 
-from gensim_tfw2v import Word2VecVectorizer
+from gensim_tfw2v import Doc2VecVectorizer, FastTextVectorizer, TFDoc2Vec, Word2VecVectorizer
 from gensim_tfw2v.runtime.extras import MissingPackageError
 
 SMALL: dict[str, Any] = {"vector_size": 8, "min_count": 1, "workers": 1, "epochs": 1}
@@ -107,9 +109,67 @@ def test_wrong_settings_and_documents_are_named(settings: Any, documents: Any, f
     assert [fragment for fragment in fragments if fragment not in str(caught.value)] == []
 
 
-def test_transforming_before_fitting_is_an_error() -> None:
+# -- words with n-grams, and documents ---------------------------------------------------------------------------------
+
+NGRAMS = SMALL | {"arguments": {"bucket": 500, "min_n": 2}}
+SPELT = [["cats", "sat"], ["dogs", "cats"], ["dogs", "barked", "barked"], ["sat"]] * 5
+MISSPELT = [["cats", "catss"], ["barkd", "dogs", "barkd"], [], ["dog", 5]]
+
+
+@pytest.mark.parametrize("a", [None, 0.1])
+def test_words_that_were_not_seen_count_by_their_ngrams(a: float | None) -> None:
+    weighting = {"weighting": "mean"} if a is None else {"weighting": "sif", "sif_a": a}
+    vectorizer = FastTextVectorizer(**NGRAMS, **weighting).fit(SPELT)
+    wv, counts = vectorizer.wv_, {"cats": 10, "sat": 10, "dogs": 10, "barked": 10}
+    expected = []
+    for document in MISSPELT:
+        words = [word for word in document if isinstance(word, str)]
+        weights = [1 if a is None else a / (a + counts.get(word, 0) / 40) for word in words]
+        rows = [weight * wv[word].astype(float) for weight, word in zip(weights, words, strict=True)]
+        expected.append(np.mean(rows, axis=0) if rows else np.zeros(8))
+    means = np.array(expected)
+    if a is not None:
+        direction = np.linalg.svd(plain_means(vectorizer, SPELT, a))[2][0]
+        means -= np.outer(means @ direction, direction)
+    np.testing.assert_allclose(vectorizer.transform(MISSPELT), means, atol=1e-6)
+    assert np.abs(means[3]).max() > 0
+
+
+def test_a_document_has_the_vector_that_the_model_infers() -> None:
+    documents = two_topics(60)
+    vectorizer = Doc2VecVectorizer(**SMALL, dm=0, infer_epochs=3).fit(documents)
+    model = TFDoc2Vec([TaggedDocument(words, [n]) for n, words in enumerate(documents)], **SMALL, dm=0)
+    np.testing.assert_array_equal(vectorizer.model_.dv.vectors, model.dv.vectors)
+    new = [*documents[:5], ["unknown"], []]
+    np.testing.assert_array_equal(vectorizer.transform(new), model.infer_corpus(new, epochs=3))
+    assert vectorizer.get_feature_names_out().tolist()[:2] == ["doc2vecvectorizer0", "doc2vecvectorizer1"]
+
+
+def test_documents_are_told_apart_by_a_pipeline() -> None:
+    documents = [[str(word) for word in document.words] for document in topics(200)]
+    labels = [number % 3 for number in range(200)]
+    vectorizer = Doc2VecVectorizer(**SMALL | {"epochs": 20}, dm=0)
+    pipeline = make_pipeline(vectorizer, LogisticRegression()).fit(documents[:150], labels[:150])
+    assert pipeline.score([" ".join(document) for document in documents[150:]], labels[150:]) > 0.9
+
+
+@pytest.mark.parametrize("vectorizer", [FastTextVectorizer(**NGRAMS), Doc2VecVectorizer(**SMALL)], ids=type)
+def test_the_others_give_the_same_again_and_can_be_pickled(vectorizer: Any) -> None:
+    vectors = vectorizer.fit_transform(SPELT)
+    np.testing.assert_array_equal(vectors, vectorizer.transform(SPELT))
+    np.testing.assert_array_equal(vectors, clone(vectorizer).fit(SPELT).transform(SPELT))
+    again = pickle.loads(pickle.dumps(vectorizer))
+    np.testing.assert_array_equal(again.transform(MISSPELT[:3]), vectorizer.transform(MISSPELT[:3]))
+
+
+VECTORIZERS = [Word2VecVectorizer, FastTextVectorizer, Doc2VecVectorizer]
+EACH_VECTORIZER = pytest.mark.parametrize("vectorizer", VECTORIZERS)
+
+
+@EACH_VECTORIZER
+def test_transforming_before_fitting_is_an_error(vectorizer: Any) -> None:
     with pytest.raises(NotFittedError):
-        Word2VecVectorizer().transform(DOCUMENTS)
+        vectorizer().transform(DOCUMENTS)
 
 
 # The other checks of scikit-learn fit arrays of numbers, which are no documents.
@@ -129,14 +189,16 @@ CHECKS = [
 
 
 # A version of scikit-learn has most of them.
+@EACH_VECTORIZER
 @pytest.mark.parametrize("check", [check for check in CHECKS if hasattr(estimator_checks, check)])
-def test_the_checks_of_scikit_learn_that_apply_pass(check: str) -> None:
-    getattr(estimator_checks, check)("Word2VecVectorizer", Word2VecVectorizer(**SMALL))
+def test_the_checks_of_scikit_learn_that_apply_pass(check: str, vectorizer: Any) -> None:
+    getattr(estimator_checks, check)(vectorizer.__name__, vectorizer(**SMALL))
 
 
+@EACH_VECTORIZER
 @pytest.mark.filterwarnings("ignore:Can't test estimator")
-def test_scikit_learn_chooses_no_check_that_fails() -> None:
-    for estimator, check in estimator_checks.estimator_checks_generator(Word2VecVectorizer(**SMALL)):
+def test_scikit_learn_chooses_no_check_that_fails(vectorizer: Any) -> None:
+    for estimator, check in estimator_checks.estimator_checks_generator(vectorizer(**SMALL)):
         check(estimator)
 
 

@@ -15,7 +15,17 @@ import pytest
 from support.contract import assert_equal_models, topic_gap, two_topics
 from support.interrupts import freeze
 from support.placements import leases_on, shared_cluster
-from support.resumed_training import EPOCHS, SENTENCES, SETTINGS, WORDS, Interrupted, killed, train, untrained
+from support.resumed_training import (
+    EPOCHS,
+    SENTENCES,
+    SETTINGS,
+    WORDS,
+    Interrupted,
+    corpus_of,
+    killed,
+    train,
+    untrained,
+)
 from support.stopping import StopError, stop
 
 from gensim_tfw2v import TFWord2Vec, local_cluster
@@ -109,16 +119,18 @@ def test_vectors_on_servers_outlive_a_killed_server(mortal_cluster: LocalCluster
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("mode", ["skipgram-negative", "documents"])
 def test_a_killed_coordinator_and_then_everything_at_once_are_resumed(
-    mortal_cluster: LocalCluster, tmp_path: Path
+    mode: str, mortal_cluster: LocalCluster, tmp_path: Path
 ) -> None:
-    killed("skipgram-negative", tmp_path, 8000, cluster=mortal_cluster)
+    killed(mode, tmp_path, 8000, cluster=mortal_cluster)
     assert len(leases_on(mortal_cluster)) == 1
-    killed("skipgram-negative", tmp_path, 5000, cluster=mortal_cluster, others=True)
+    killed(mode, tmp_path, 5000, cluster=mortal_cluster, others=True)
     for job, task in mortal_cluster.processes:
         mortal_cluster.processes[job, task].wait()
         mortal_cluster.start(job, task)
-    resumed = TFWord2Vec.resume(tmp_path, SENTENCES, cluster=mortal_cluster)
+    model = untrained(mode)
+    resumed = type(model).resume(tmp_path, corpus_of(model, SENTENCES), cluster=mortal_cluster)
     assert len(resumed.epoch_losses) == EPOCHS
     assert topic_gap(resumed.wv) > 0.5
     assert not leases_on(mortal_cluster)

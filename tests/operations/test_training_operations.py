@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from support.one_score import METHODS, SCORES, check_one_score
 from support.operation_inputs import SIZES
 from support.reference import LARGEST_SCORE, MOST_TOGETHER
 from support.step_objectives import objectives
-from support.training_examples import BAG_CASES, TOLERANCE, Case, check_tables, check_training, make_example
+from support.training_examples import NULL_WORD, TOLERANCE, WITH_BAGS, Case, check_tables, check_training, make_example
 
 from gensim_tfw2v.blocks.batches import Windows
 
@@ -257,13 +258,13 @@ def test_a_place_that_is_no_context_does_not_move_even_between_others() -> None:
     assert after[others].tobytes() == before[others].tobytes()
 
 
-WITH_BAGS = BAG_CASES | {
-    "documents": Case(skip_gram=False, even=True, documents=True),
-    "documents tree": Case(skip_gram=False, even=True, negative=3, tree=True, documents=True),
-    "documents sums": Case(skip_gram=False, even=True, mean=False, documents=True),
-    "documents and bags": Case(skip_gram=False, even=True, bags=True, documents=True),
+CONCATENATED = Case(skip_gram=False, even=True, windows=Windows.FIXED, documents=True, concatenated=True)
+WITH_BAGS_OR_PARTS = WITH_BAGS | {
+    "concatenated": CONCATENATED,
+    "concatenated tree": CONCATENATED._replace(negative=0, tree=True),
+    "concatenated both": CONCATENATED._replace(tree=True),
 }
-EACH_WITH_BAGS = pytest.mark.parametrize("case", WITH_BAGS.values(), ids=WITH_BAGS)
+EACH_WITH_BAGS = pytest.mark.parametrize("case", WITH_BAGS_OR_PARTS.values(), ids=WITH_BAGS_OR_PARTS)
 
 
 @EACH_WITH_BAGS
@@ -307,3 +308,52 @@ def test_wrong_bags_are_refused(case: Case, input_: str, place: int, value: int,
     for numbers in (-2, len(example.arguments["bag_offsets"]) - 1):
         found = example.run(**{name: np.full_like(example.arguments[name], numbers)})
         assert found.error is not None and "bag_offsets has" in str(found.error)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_concatenated_vectors_may_have_any_size(size: int) -> None:
+    for tree in (False, True):
+        check_training(CONCATENATED._replace(size=size, tree=tree, negative=5 * (not tree), tokens=40))
+
+
+@pytest.mark.parametrize(("window", "run_tokens", "shared_negatives"), USUAL_SHAPES)
+def test_concatenations_may_have_any_number_of_parts(window: int, run_tokens: int, shared_negatives: int) -> None:
+    shape = {"window": window, "run_tokens": run_tokens, "shared_negatives": shared_negatives}
+    check_training(CONCATENATED._replace(**shape, batch_tokens=max(20, run_tokens), size=5, max_step=0.5))
+
+
+def test_the_null_word_is_concatenated_in_place_of_words_beyond_a_sentence() -> None:
+    example = make_example(CONCATENATED._replace(lengths=(1,)))
+    ids = example.arguments["input_ids"]
+    example.arguments["input_ids"] = np.where(ids == NULL_WORD, 0, ids)
+    after = example.run().tables["inputs"]
+    moved = np.flatnonzero((after != example.arguments["inputs"]).any(axis=1))
+    assert moved[0] == NULL_WORD and (moved[1:] >= len(example.case.frequencies)).all()  # and rows of documents
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"bag_members": lambda members: np.append(members[:-1], 99).astype(np.int32)}, "null word's row; inputs has"),
+        ({"outputs": lambda table: table[:, :-1].copy()}, "hidden vectors have 135 numbers; with window 3"),
+        ({"outputs": lambda table: table[:, : 17 * 6].copy()}, "hidden vectors have 102 numbers; with window 3"),
+        ({"outputs": lambda table: table[:, : 17 * 7].copy()}, "token_documents holds a bag of 2 rows at batch 0, run"),
+    ],
+)
+def test_inputs_that_do_not_fit_a_concatenation_are_refused(changed: dict[str, Any], message: str) -> None:
+    example = make_example(CONCATENATED)
+    found = example.run(**{name: change(example.arguments[name]) for name, change in changed.items()})
+    assert found.error is not None and message in str(found.error)
+    assert all(
+        table.tobytes() == example.arguments[name].tobytes()
+        for name, table in found.tables.items()
+        if name not in changed
+    )
+
+
+@pytest.mark.parametrize("attributes", [{"documents": False}, {"bags": True}, {"even_contexts": False}], ids=str)
+def test_concatenations_need_documents_and_no_bags(attributes: dict[str, bool]) -> None:
+    example = make_example(CONCATENATED)
+    example.attributes.update(attributes)
+    error = example.run().error
+    assert error is not None and ("concatenated inputs need" in str(error) or "even_contexts" in str(error))

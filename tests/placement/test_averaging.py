@@ -70,16 +70,22 @@ def test_the_report_says_what_rounds_cost() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("is_refused", [False, True], ids=["silent link", "refused link"])
 def test_training_continues_without_a_worker_that_the_others_do_not_reach(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    is_refused: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """As if the link between two workers were broken: what needs both does not end, and all else does."""
+    """As if the link between two workers were broken: what needs both does not end, or fails, and all else does."""
     connect(shared_cluster())  # before anything is made, which another connection would take away
     empty = tf.queue.FIFOQueue(1, [tf.int32], shapes=[[]])
     hang, together = tf.function(empty.dequeue).get_concrete_function(), Waiting.together
 
+    def wait_without_end(cancellable: Any) -> Any:
+        if is_refused:
+            raise tf.errors.UnavailableError(None, None, "failed to connect to all addresses")
+        return cancellable.run(hang)
+
     def hang_together(calls: Waiting, kind: str, members: Sequence[Member], _: Any) -> Any:
-        return together(calls, kind, members, lambda cancellable: cancellable.run(hang))
+        return together(calls, kind, members, wait_without_end)
 
     monkeypatch.setattr(Waiting, "together", hang_together)
     settings = SMALL | AVERAGING | {"round_words": 6000, "cluster_timeout": 2, "epochs": 2}

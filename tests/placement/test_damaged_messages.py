@@ -13,10 +13,11 @@ from support.error_table import cases_under
 from support.example_blocks import SETTINGS, WORDS, maker_from, work_on
 
 from gensim_tfw2v.blocks.chunk_task import ChunkTask
+from gensim_tfw2v.blocks.document_blocks import DocumentBlockMaker
 from gensim_tfw2v.cluster.connection import description_in
 from gensim_tfw2v.cluster.errors import ClusterError, TaskError
 from gensim_tfw2v.cluster.task import Task
-from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.corpus.sentences import DocumentTags, Sentences
 from gensim_tfw2v.placement.server_rows.staging import STAGED_BLOCK
 from gensim_tfw2v.placement.tasks.assignment import Assignment
 from gensim_tfw2v.placement.tasks.block_factory import BlockFactory
@@ -45,10 +46,10 @@ def with_field(name: str, value: Any) -> Any:
     return {"Assignment": {**dict.fromkeys(("lease_key", "shards", "concurrent_blocks"), 1), name: value}}
 
 
-def make_block(sent: Assignment, settings: StepSettings = SETTINGS) -> Any:
+def make_block(sent: Assignment, settings: StepSettings = SETTINGS, model: WorkerModel = MODEL) -> Any:
     """Have a worker make the block of an assignment."""
     factory = BlockFactory()
-    factory.register_model(b"model", encode(replace(MODEL, settings=settings)))
+    factory.register_model(b"model", encode(replace(model, settings=settings)))
     return factory.made(STAGED_BLOCK, b"model", encode(sent))
 
 
@@ -62,6 +63,17 @@ def weighted_block_of(weights: list[float], weighted: bool = True, dtype: type =
     """Have a worker make the block of two sentences with these weights."""
     sentences = Sentences(np.zeros(4, np.int32), np.full(2, 2, np.int32), np.array(weights, dtype))
     return make_block(assignment(replace(TASK, content=sentences)), replace(SETTINGS, weighted=weighted))
+
+
+def documents_of(documents: list[int] | None, indices: list[int]) -> Any:
+    """Have a worker make the block of two sentences, given their documents, which have a tag each."""
+    tags = DocumentTags(np.array(indices, np.int32), np.arange(3, dtype=np.int32), np.zeros(2, bool))
+    numbers = None if documents is None else np.array(documents, np.int32)
+    sentences = Sentences(np.zeros(4, np.int32), np.full(2, 2, np.int32), None, numbers, tags)
+    maker = DocumentBlockMaker(**vars(maker_from(0)) | {"skip_gram": False, "tag_count": 3, "first_row": WORDS})
+    settings = replace(SETTINGS, skip_gram=False, documents=True)
+    model = replace(MODEL, maker=maker, settings=settings, input_rows=WORDS + 3)
+    return make_block(assignment(replace(TASK, content=sentences)), settings, model)
 
 
 def with_changed_bit() -> Assignment:
@@ -107,6 +119,9 @@ CASES: dict[str, Callable[[], Any]] = {
     "weights are of another type": lambda: weighted_block_of([1, 1], dtype=np.float64),
     "a weight is negative": lambda: weighted_block_of([1, -1]),
     "a weight is not a number": lambda: weighted_block_of([float("nan"), 1]),
+    "a model of documents gets sentences without tags": lambda: documents_of(None, [0, 1]),
+    "documents have tags that the model lacks": lambda: documents_of([0, 1], [0, 3]),
+    "a sentence is of a document that has not arrived": lambda: documents_of([0, 2], [0, 1]),
     "no server has a shard": lambda: make_block(assignment(shards=0)),
     "no core is to train a block": lambda: make_block(replace(assignment(), cores=0)),
     "more rows are shared than a table has": lambda: make_block(assignment(sharing=RowSharing(WORDS))),
@@ -131,6 +146,10 @@ def test_a_message_gets_the_error_of_the_table(case: str) -> None:
     found = str(caught.value)
     assert [fragment for fragment in ROWS[case] if fragment not in found] == [], found
     assert "\n" not in found
+
+
+def test_documents_that_fit_are_made_a_block() -> None:
+    assert documents_of([1, 0], [0, 2])
 
 
 def test_a_report_that_is_whole_is_read() -> None:

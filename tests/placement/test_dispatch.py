@@ -88,3 +88,40 @@ def test_time_in_which_this_process_was_stopped_does_not_count_against_workers(
             dispatcher.wait([job])
     else:
         dispatcher.wait([job])
+
+
+class Overdue:
+    """Stands for the thread of a worker whose call takes long, and that answers."""
+
+    address, is_training = "127.0.0.1:1", True
+
+    def __init__(self) -> None:
+        self.looks = self.beginnings = 0
+
+    def is_overdue(self, _: float) -> bool:
+        return True
+
+    def begin_time_anew(self) -> None:
+        self.beginnings += 1
+
+    def look(self, _: bool) -> None:
+        self.looks += 1
+
+
+def test_calls_that_wait_for_a_stopped_server_keep_their_blocks_and_have_time_once_it_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dispatcher = Dispatcher(connect(shared_cluster()), overlap=False, timeout=60.0)
+    thread, silent = Overdue(), ["ps 0"]
+    monkeypatch.setattr(dispatcher, "_threads", [thread])
+    monkeypatch.setattr(dispatcher.servers, "silent", lambda: silent)
+    for _ in range(3):
+        dispatcher._last_look -= 1
+        dispatcher._look_after_workers()
+    assert (thread.looks, thread.beginnings) == (0, 3)
+    silent.clear()
+    dispatcher._work.last_report = dispatcher._last_check = time.monotonic() - 130
+    dispatcher._raise_if_stuck()
+    dispatcher._last_look -= 1
+    dispatcher._look_after_workers()
+    assert thread.looks == 1

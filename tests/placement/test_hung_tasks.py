@@ -6,6 +6,7 @@ import contextlib
 import functools
 import signal
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -151,6 +152,25 @@ def freeze_who_takes_the_next(cluster: LocalCluster, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(Tickets, "sealed", seal)
     return taken
+
+
+@pytest.mark.slow
+def test_blocks_that_wait_for_a_stopped_server_stay_with_their_workers(
+    cluster: LocalCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    placement = DownpourPlacement(SETTINGS, maker_from(0), connect(cluster), 1, timeout=60.0)
+    with contextlib.closing(placement):
+        placement.load(random_tables())
+        placement.train_chunk(work_on(0))
+        for worker in (0, 1):  # now each has two seconds
+            placement.training.dispatcher._work.patience.record(worker, 0.1)
+        freeze(cluster.processes["ps", 1])
+        later = threading.Timer(6.0, lambda: cluster.processes["ps", 1].send_signal(signal.SIGCONT))
+        later.start()
+        placement.train_chunk(work_on(0))
+        later.join()
+        assert "has not finished its block" not in caplog.text
+        assert blocks_pushed(placement) == 2
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -50,6 +51,19 @@ def test_without_a_compiler_and_an_index_one_warning_says_that_there_are_no_oper
     assert "there is no C compiler" in done.stderr
     modules = {name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".py")}
     assert {f"{path.relative_to(ROOT)}" for path in (ROOT / "gensim_tfw2v").rglob("*.py")} <= modules
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="needs the package ziglang")
+@pytest.mark.parametrize(("processor", "machine"), [("x86_64", 62), ("aarch64", 183)])
+def test_zig_compiles_all_libraries_of_a_processor(processor: str, machine: int, tmp_path: Path) -> None:
+    wheel, done = built(tmp_path, TFW2V_TARGET=processor)
+    assert "WARNING" not in done.stderr
+    libraries = libraries_in(wheel)
+    levels = ["baseline", "v3", "v4"] if processor == "x86_64" else ["baseline"]
+    assert {Path(name).stem for name in libraries} == {"compiled", *levels}
+    for name in libraries:
+        header = zipfile.ZipFile(wheel).read(name)[:20]
+        assert int.from_bytes(header[18:20], "little") == machine  # the field e_machine of ELF
 
 
 def test_libraries_that_are_asked_for_by_name_must_compile(tmp_path: Path) -> None:

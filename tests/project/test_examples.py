@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+from gensim.models import KeyedVectors
 from support.clone import files_of_clone, in_a_clone
 
 from gensim_tfw2v import local_cluster
@@ -39,6 +43,34 @@ def test_a_program_for_schedulers_trains_on_the_cluster_in_tf_config_and_starts_
         assert all(process.poll() is None for process in cluster.processes.values())
     assert re.search(r"^worker 0: (\d+) of \1 blocks", done.stdout, re.MULTILINE)
     assert "tfw2v server" not in done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_a_job_that_gets_sigterm_in_the_middle_continues_to_the_vectors_of_one_that_was_not_stopped(
+    tmp_path: Path,
+) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    (programs / "python").chmod(0o755)
+    environment = ENVIRONMENT | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+
+    def job(folder: str) -> subprocess.Popen[str]:
+        command = ["bash", "examples/preempted.sbatch", str(tmp_path / folder)]
+        return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+
+    stopped = job("stopped")
+    while stopped.poll() is None and not list((tmp_path / "stopped").glob("checkpoints/checkpoint-*")):
+        time.sleep(0.05)
+    stopped.send_signal(signal.SIGTERM)
+    output, _ = stopped.communicate(timeout=120)
+    assert (stopped.returncode, output.split()[:2]) == (130, ["stopped", "after"])
+    vectors = []
+    for folder in ("stopped", "whole"):
+        again = job(folder)
+        assert "finished after 80 epochs" in again.communicate(timeout=200)[0]
+        vectors.append(KeyedVectors.load(str(tmp_path / folder / "vectors.kv")).vectors)
+    np.testing.assert_array_equal(*vectors)
 
 
 RESULTS = ROOT / "benchmarks" / "results"

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.pages import ROOT, blocks, commands_not_run, printed_by, sentences, shape, words
@@ -143,6 +144,10 @@ def test_the_readme_has_at_most_450_words_before_its_details() -> None:
     assert len(re.sub(r"```.*?```", "", text, flags=re.DOTALL).split()) <= 450
 
 
+def test_the_readme_has_at_most_600_words_in_all() -> None:
+    assert len(README.read_text(encoding="utf8").split()) <= 600
+
+
 MODES = {
     "skip-gram, negative sampling": "sg-neg",
     "CBOW, negative sampling": "cbow-neg",
@@ -153,9 +158,8 @@ MODES = {
 
 def measured(mode: str) -> list[str]:
     """Return the cells of the README's table for a mode, from the results of five epochs."""
-    results = json.loads((ROOT / "benchmarks" / "results" / "five_epochs.json").read_text(encoding="utf8"))
     ours, gensims = (
-        next(run for run in results["runs"] if run["mode"] == mode and run["system"] == system)
+        next(run for run in result("five_epochs")["runs"] if run["mode"] == mode and run["system"] == system)
         for system in ("tfw2v", "gensim")
     )
     return [
@@ -170,6 +174,30 @@ def test_the_readmes_table_is_that_of_a_committed_result(mode: str) -> None:
     row = re.search(rf"^\| {mode} \| (.*) \|$", README.read_text(encoding="utf8"), re.MULTILINE)
     assert row is not None
     assert row[1].split(" | ") == measured(MODES[mode])
+
+
+def result(name: str) -> Any:
+    return json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf8"))
+
+
+def test_the_readmes_machines_are_those_of_a_committed_result() -> None:
+    rows = re.findall(r"^\| (\d+) \| (.*) \|$", README.read_text(encoding="utf8"), re.MULTILINE)
+    shown = {int(workers): cells.split(" | ") for workers, cells in rows}
+    assert shown == {
+        row["workers"]: [
+            f"{row['words_per_second']:,.0f}",
+            f"{row['speed_up']:.1f}",
+            f"{row['scores']['mean']['mean']:.1f}",
+        ]
+        for row in result("nodes_avx2")["rows"]
+    }
+
+
+def test_the_readmes_first_figures_are_those_of_its_picture() -> None:
+    sooner = re.findall(r"\b(\d+) times(?=\s+sooner|\s+with CBOW)", README.read_text(encoding="utf8"))
+    ours = [one for one in result("time_to_score")["results"] if one["system"] == "tfw2v"]
+    assert [one["mode"] for one in ours] == ["sg-neg", "cbow-neg"]
+    assert sooner == [f"{one['ratio']['middle']:.0f}" for one in ours]
 
 
 def test_a_page_of_the_table_is_there() -> None:

@@ -1,10 +1,10 @@
-"""The plain step trains bags of rows as plain loops over NumPy arrays do, batch by batch."""
+"""The plain step trains bags of rows and documents as plain loops over NumPy arrays do, batch by batch."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.training_examples import BAG_CASES, TOLERANCE, Case, Example, check_tables, make_example
+from support.training_examples import TOLERANCE, WITH_BAGS, Case, Example, check_tables, make_example
 
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.kernel import plain_kernel
@@ -31,7 +31,7 @@ def train(example: Example) -> tuple[dict[str, np.ndarray], np.ndarray]:
         window=given["window"],
         weights=given.get("weights", np.zeros((0, 0, 0), np.float32)),
         bags=Bags(given["bag_members"], given["bag_offsets"]),
-        documents=none,
+        documents=given.get("token_documents", none),
     )
     objective = Objective(
         skip_gram=case.skip_gram,
@@ -44,7 +44,8 @@ def train(example: Example) -> tuple[dict[str, np.ndarray], np.ndarray]:
         adagrad=case.adagrad,
         freezes_inputs=case.freeze == "inputs",
         freezes_outputs=case.freeze == "outputs",
-        bags=True,
+        bags=case.bags,
+        documents=case.documents,
     )
     rates = Rates(**{name: given[name] for name in Rates._fields})
     handles = Tables(*(variables[name].handle for name in Tables._fields))
@@ -58,7 +59,7 @@ def train(example: Example) -> tuple[dict[str, np.ndarray], np.ndarray]:
     return {name: variables[name].numpy() for name in variables if name in given}, metrics
 
 
-@pytest.mark.parametrize("case", BAG_CASES.values(), ids=BAG_CASES)
+@pytest.mark.parametrize("case", WITH_BAGS.values(), ids=WITH_BAGS)
 @pytest.mark.parametrize("adagrad", [False, True], ids=["sgd", "adagrad"])
 @pytest.mark.parametrize("freeze", [None, "inputs", "outputs"])
 def test_rows_of_bags_move_as_plain_loops_do(case: Case, adagrad: bool, freeze: str | None) -> None:

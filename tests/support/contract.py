@@ -55,7 +55,7 @@ def topic_gap(vectors: Any) -> float:
 
 def learnt_arrays(model: Any) -> dict[str, np.ndarray]:
     """Return the arrays that training changes, by name: input vectors and whichever outputs there are."""
-    arrays = {"vectors": model.wv.vectors}
+    arrays = {"vectors": model.wv.vectors} | ({"tags": model.dv.vectors} if hasattr(model, "dv") else {})
     return arrays | {name: getattr(model, name) for name in ("syn1", "syn1neg") if hasattr(model, name)}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.blocks.chunk_task import ChunkTask
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.model.choices import block_maker, choices_for
+from gensim_tfw2v.model.documents import tag_lists_of, with_documents
+from gensim_tfw2v.model.input_parts import input_parts
+from gensim_tfw2v.model.tables import tables_of
 from gensim_tfw2v.model.training_plan import make_placement, placement_for
 from gensim_tfw2v.placement.contract import ModelTables, Placement
 from gensim_tfw2v.placement.design_arguments import DESIGN_ARGUMENTS
@@ -31,14 +35,13 @@ class PlacedTables:
     """A placement of a design, made as training makes it for a model of the suite's corpus."""
 
     def __init__(self, placement: Placement, model: TFWord2Vec) -> None:
-        self._placement, self._shape = placement, (len(model.wv), model.vector_size)
-        has = {"inputs": True, "outputs": model.negative > 0, "nodes": model.hs > 0}
-        self._names = [name for name, is_there in has.items() if is_there]
+        self._placement, self._model = placement, model
+        self._shapes = {name: values.shape for name, values in tables_of(model).present().items()}
 
     def random_tables(self, seed: int) -> Tables:
         """Return tables of normal random numbers."""
         random = np.random.default_rng(seed)
-        return {name: random.normal(size=self._shape).astype(np.float32) for name in self._names}
+        return {name: random.normal(size=shape).astype(np.float32) for name, shape in self._shapes.items()}
 
     def load(self, tables: Tables) -> None:
         """Set the tables of the placement."""
@@ -46,7 +49,7 @@ class PlacedTables:
 
     def read(self) -> Tables:
         """Return what the placement writes into a model's tables."""
-        tables = {name: np.full(self._shape, np.nan, np.float32) for name in self._names}
+        tables = {name: np.full(shape, np.nan, np.float32) for name, shape in self._shapes.items()}
         self._placement.read_into(self._model_tables(tables))
         return tables
 
@@ -56,8 +59,10 @@ class PlacedTables:
 
     def train_one_chunk(self) -> None:
         """Train an epoch of one chunk: six sentences of ten words."""
-        ids = np.random.default_rng(5).integers(0, self._shape[0], 60).astype(np.int32)
+        ids = np.random.default_rng(5).integers(0, len(self._model.wv), 60).astype(np.int32)
         sentences = Sentences(ids, np.full(6, 10, np.int32))
+        if (tags := tag_lists_of(self._model)) is not None:
+            sentences = tags.with_tags(replace(sentences, documents=np.arange(6, dtype=np.int32)))
         self._placement.begin_epoch(0)
         self._placement.train_chunk(ChunkTask(sentences, (1, 0, 0), 0.5, 0.5, exact_loss=True))
         self._placement.end_epoch(0)
@@ -73,7 +78,10 @@ def placed(design: DesignPromises) -> Iterator[PlacedTables]:
         model = untrained(design)
         choice = placement_for(model, place_of(design), WORDS)
         choices = choices_for(model, choice, len(SENTENCES), WORDS)
-        placement = make_placement(choice, choices.settings, block_maker(model, choices))
+        maker, tags = block_maker(model, choices), tag_lists_of(model)
+        if tags is not None:
+            maker = with_documents(maker, model, tags, input_parts(model)[0].size, None)
+        placement = make_placement(choice, choices.settings, maker)
         try:
             yield PlacedTables(placement, model)
         finally:

@@ -94,6 +94,8 @@ class DesignPromises:
         What is tested with --all alone: names of fields, or of `OTHER_TESTS`.
     all_slow : bool
         Whether everything is tested with --all alone.
+    documents : bool
+        Whether sentences are documents, whose vectors are trained, too.
     """
 
     name: str
@@ -123,6 +125,7 @@ class DesignPromises:
     cores: int = 1
     slow: frozenset[str] = frozenset()
     all_slow: bool = False
+    documents: bool = False
 
     def __post_init__(self) -> None:
         assert self.slow <= OTHER_TESTS | {one.name for one in fields(self)}, self.slow

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from gensim_tfw2v import TFWord2Vec, tuning
+from gensim_tfw2v import TFDoc2Vec, TFWord2Vec, tuning
 from gensim_tfw2v.steps.kernel import plain_kernel
 from support.contract import SMALL, two_topics
 from support.design_promises import DesignPromises
 from support.designs import REGISTRY
+from support.documents import Tagged
 from support.placements import leases_on, shared_cluster
-from support.trained_mode import MODE
+from support.trained_mode import MODE, mode_of_documents
 
 SENTENCES = two_topics(1000)
 WORDS = 12 * len(SENTENCES)
@@ -38,17 +39,26 @@ def place_of(design: DesignPromises) -> Any:
 
 def untrained(design: DesignPromises, **settings: Any) -> TFWord2Vec:
     """Return a model of the design with a vocabulary; further settings replace those of the table."""
+    mode = mode_of_documents() if design.documents else MODE
     with design.registered():
-        model = TFWord2Vec(**{"cluster": place_of(design)} | MODE | _TRAINING | {**design.arguments} | settings)
-        model.build_vocab(SENTENCES)
+        model = _class_of(design)(**{"cluster": place_of(design)} | mode | _TRAINING | {**design.arguments} | settings)
+        model.build_vocab(_corpus_of(design, SENTENCES))
     return model
+
+
+def _class_of(design: DesignPromises) -> type[TFWord2Vec]:
+    return TFDoc2Vec if design.documents else TFWord2Vec
+
+
+def _corpus_of(design: DesignPromises, sentences: Any) -> Any:
+    return Tagged(sentences) if design.documents else sentences
 
 
 def train(design: DesignPromises, model: TFWord2Vec, corpus: Any = SENTENCES, **arguments: Any) -> tuple[int, int]:
     """Train a model to its end, and return the trained words and the raw words."""
     totals = {"total_examples": len(SENTENCES), "total_words": WORDS, "epochs": model.epochs}
     with design.registered(), _small_reads():
-        return model.train(corpus, **totals | arguments)
+        return model.train(_corpus_of(design, corpus), **totals | arguments)
 
 
 def trained(design: DesignPromises, **settings: Any) -> TFWord2Vec:
@@ -68,12 +78,12 @@ def in_one_process(design: DesignPromises) -> TFWord2Vec:
     """Return a model that one process has trained by the same design, or by the default if the design needs tasks."""
     for entry in REGISTRY.values():
         is_same = (entry.distribution, entry.optimizer) == (design.distribution, design.optimizer)
-        if entry.is_local and is_same:
+        if entry.is_local and is_same and entry.documents == design.documents:
             return undisturbed(entry.name)
     shared = {name: value for name, value in design.arguments.items() if name not in {"distribution", *design.takes}}
     plain = patch("gensim_tfw2v.steps.kernel.kernel", plain_kernel)
     with plain if design.moves_by_batch else nullcontext():
-        return trained(REGISTRY["downpour-here"], **shared)
+        return trained(REGISTRY["downpour-here-documents" if design.documents else "downpour-here"], **shared)
 
 
 def most_equal_workers(design: DesignPromises) -> int:
@@ -84,7 +94,8 @@ def most_equal_workers(design: DesignPromises) -> int:
 def resumed(design: DesignPromises, folder: Path, **changes: Any) -> TFWord2Vec:
     """Return the model of a training that was stopped, after it was trained to its end from a checkpoint."""
     with design.registered(), _small_reads():
-        return TFWord2Vec.resume(folder, SENTENCES, **{"cluster": place_of(design)} | changes)
+        corpus = _corpus_of(design, SENTENCES)
+        return _class_of(design).resume(folder, corpus, **{"cluster": place_of(design)} | changes)
 
 
 @contextmanager

@@ -237,6 +237,18 @@ def _with_adagrad(entry: DesignPromises) -> DesignPromises:
     )
 
 
+def _with_documents(entry: DesignPromises) -> DesignPromises:
+    """Return the entry of a design that trains documents."""
+    return replace(
+        entry,
+        name=f"{entry.name}-documents",
+        tolerance=2 * entry.tolerance,
+        documents=True,
+        all_slow=entry.distribution != "downpour",
+        slow=entry.slow | {"killed_worker", "ctrl_c", "threads_and_descriptors"},
+    )
+
+
 def _reproducible(name: str, entry: DesignPromises) -> DesignPromises:
     """Return the entry, of that name, of a design that gives the same bits with any number of workers."""
     return replace(
@@ -253,13 +265,15 @@ def _reproducible(name: str, entry: DesignPromises) -> DesignPromises:
 _TWO_CORES = [_with_two_cores(entry) for entry in _TABLE if not entry.is_local]
 _ADAGRAD = [_with_adagrad(entry) for entry in (*_TABLE, _SOLO) if entry.distribution not in ("columns", "lbfgs")]
 _BY_NAME = {entry.name: entry for entry in _TABLE}
+_DOCUMENTS = [_with_documents(_BY_NAME[name]) for name in ("downpour-here", "downpour", "synchronous", "averaging")]
 _BLOCKS_OF_CALLS = _with_calls_of_blocks(_BY_NAME["downpour"])
 _REPRODUCIBLE = [
     _reproducible("downpour-reproducible-here", _BY_NAME["downpour-here"]),
     _reproducible("synchronous-reproducible", _BY_NAME["synchronous"]),
 ]
 REGISTRY: dict[str, DesignPromises] = {
-    entry.name: entry for entry in (*_TABLE, _SOLO, *_TWO_CORES, *_ADAGRAD, _BLOCKS_OF_CALLS, *_REPRODUCIBLE)
+    entry.name: entry
+    for entry in (*_TABLE, _SOLO, *_TWO_CORES, *_ADAGRAD, _BLOCKS_OF_CALLS, *_REPRODUCIBLE, *_DOCUMENTS)
 }
 """All entries by their names, the tests' own design among them.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from gensim.test.utils import datapath
 MODES: dict[str, dict[str, Any]] = {
     "dm": {"dm": 1},
     "dm-sum": {"dm": 1, "dm_mean": 0},
+    "dm-concatenated": {"dm": 1, "dm_concat": 1, "window": 3},
     "dm-hierarchical": {"dm": 1, "hs": 1, "negative": 0},
     "dbow": {"dm": 0},
     "dbow-hierarchical": {"dm": 0, "hs": 1, "negative": 0},
@@ -32,6 +34,16 @@ def topics(count: int = 60) -> list[TaggedDocument]:
 
 
 TOPICS = topics()
+
+
+class Tagged:
+    """Sentences as documents, which have two tags: their number, and the beginning of their first word."""
+
+    def __init__(self, sentences: Iterable[list[str]]) -> None:
+        self._sentences = sentences
+
+    def __iter__(self) -> Iterator[TaggedDocument]:
+        return (TaggedDocument(words, [number, words[0][:3]]) for number, words in enumerate(self._sentences))
 
 
 def lee() -> list[TaggedDocument]:

@@ -40,6 +40,8 @@ class ReferenceBatch:
     run_tokens: int  # tokens of a run that predict the same word of the corpus do so together
     weights: list[float] | None = None  # how many times each word counts; None: once
     documents: list[list[int]] | None = None  # rows of inputs that each word's document has; None: none
+    # Positions of the places of each word's whole window, None beyond the ends of its sentence; for concatenations.
+    places: list[list[int | None]] | None = None
 
 
 @dataclass
@@ -57,6 +59,7 @@ class ReferenceModel:
     mask_hits: bool = True  # negatives that equal their target are left out
     locks: np.ndarray = field(default_factory=lambda: np.ones(1))
     bags: list[list[int]] | None = None  # rows of inputs that each word has; None: the one with its number
+    null_word: int | None = None  # if not None, rows of documents and of places, or else of this word, are concatenated
     adagrad: bool = False
     in_runs: bool = False  # each run moves its rows at once, place by place, as the compiled step does
     states: dict[tuple[str, int], float] = field(default_factory=dict)  # of rows that have taken a step
@@ -82,7 +85,7 @@ class ReferenceModel:
         """Train tokens whose hidden vectors follow from the same version of the input rows."""
         self._changes: dict[str, dict[Any, np.ndarray]] = {name: {} for name in ("inputs", "outputs")}
         self._hidden_vectors = {token: self._hidden(token, batch, all_words) for token in tokens}
-        self._errors = {token: np.zeros(self.inputs.shape[1]) for token in tokens}  # negative gradients of hidden ones
+        self._errors = {token: np.zeros_like(hidden) for token, hidden in self._hidden_vectors.items()}  # - gradients
         trained = [token for token in tokens if all(batch.windows[token]) or self._document(token, batch)]
         if self.in_runs and self.paths is not None:  # before negatives
             self._train_paths(trained, batch, learning_rate, all_words)
@@ -150,6 +153,8 @@ class ReferenceModel:
     def _hidden(self, token: int, batch: ReferenceBatch, all_words: list[int]) -> np.ndarray:
         if self.skip_gram:
             return self.inputs[self._rows(batch.words[token])].mean(0)
+        if self.null_word is not None:
+            return np.concatenate([self.inputs[row] for row, _ in self._parts(token, batch, all_words)])
         hidden = np.zeros(self.inputs.shape[1])
         for window in batch.windows[token]:
             rows = self._rows_of_contexts(token, window, batch, all_words)
@@ -163,6 +168,20 @@ class ReferenceModel:
 
     def _document(self, token: int, batch: ReferenceBatch) -> list[int]:
         return [] if batch.documents is None else batch.documents[token]
+
+    def _parts(self, token: int, batch: ReferenceBatch, all_words: list[int]) -> list[tuple[int, tuple[int, ...]]]:
+        """Return the rows that are concatenated, and where the run has each of them; the null word comes last."""
+        first = self._first_of_document(token, batch)
+        found = [(row, (-1, first, number)) for number, row in enumerate(self._document(token, batch))]
+        for place in batch.places[token]:
+            found.append((self.null_word, (1, 0, 0)) if place is None else (all_words[place], (0, place, 0)))
+        return found
+
+    def _first_of_document(self, token: int, batch: ReferenceBatch) -> int:
+        """Return the first of neighbouring tokens of one document in a run, which move its rows once."""
+        while token % batch.run_tokens and self._document(token - 1, batch) is self._document(token, batch):
+            token -= 1
+        return token
 
     def _rows_of_contexts(
         self, token: int, window: list[int], batch: ReferenceBatch, all_words: list[int]
@@ -245,6 +264,11 @@ class ReferenceModel:
             for number, row in enumerate(self._rows(batch.words[token])):
                 self._add("inputs", row, self._errors[token], (0, token, number))
             return
+        if self.null_word is not None:
+            parts = self._parts(token, batch, all_words)
+            for (row, place), gradient in zip(parts, np.split(self._errors[token], len(parts)), strict=True):
+                self._add("inputs", row, gradient, place)
+            return
         document = self._document(token, batch)
         for window in batch.windows[token]:
             rows = self._rows_of_contexts(token, window, batch, all_words)
@@ -252,21 +276,24 @@ class ReferenceModel:
             for position in window:
                 for number, row in enumerate(self._rows(all_words[position])):
                     self._add("inputs", row, gradient, (0, position, number))
-            first = token  # of neighbouring tokens of one document, which move its rows once, before words' rows
-            while first % batch.run_tokens and self._document(first - 1, batch) is document:
-                first -= 1
+            first = self._first_of_document(token, batch)  # whose rows move before words' rows
             for number, row in enumerate(document):
                 self._add("inputs", row, gradient, (-1, first, number))
 
     def _add(self, table: str, row: int, gradient: np.ndarray, place: tuple[int, ...]) -> None:
-        """Add to what a row's step follows from: all gradients of a batch, or those at one place of a run."""
-        changes, key = self._changes[table], (place if self.in_runs else (0, 0), row)
+        """Add to what a row's step follows from: all gradients of a batch, or those at one place of a run.
+
+        Rows of documents step before those of words, and are never frozen.
+        """
+        if self._is_frozen(table) and place[0] >= 0:
+            return
+        changes, key = self._changes[table], (place if self.in_runs else (min(place[0], 0), 0), row)
         changes[key] = changes.get(key, 0.0) + gradient
 
     def _step_all(self, learning_rate: float) -> None:
         for name, changes in self._changes.items():
-            for (place, row), gradient in sorted(changes.items(), key=lambda change: change[0]):
-                self._step(name, row, gradient, learning_rate, is_of_document=place[0] < 0)
+            for (_, row), gradient in sorted(changes.items(), key=lambda change: change[0]):
+                self._step(name, row, gradient, learning_rate)
             changes.clear()
 
     def _is_frozen(self, table: str) -> bool:
@@ -279,11 +306,7 @@ class ReferenceModel:
         state = self.states[table, row] = self.states.get((table, row), 0.0) + float(gradient @ gradient)
         return learning_rate * ADAGRAD_FACTOR / np.sqrt(ADAGRAD_START + state)
 
-    def _step(
-        self, table: str, row: int, gradient: np.ndarray, learning_rate: float, is_of_document: bool = False
-    ) -> None:
-        if self._is_frozen(table) and not is_of_document:
-            return
+    def _step(self, table: str, row: int, gradient: np.ndarray, learning_rate: float) -> None:
         step = self._rate(table, row, gradient, learning_rate) * gradient
         length = np.linalg.norm(step)
         self.touched_rows += bool(gradient @ gradient > np.finfo(np.float32).tiny)  # others are 0 to float32

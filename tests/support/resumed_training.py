@@ -18,11 +18,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v import TFDoc2Vec, TFWord2Vec
 from gensim_tfw2v.checkpoints.folder import CheckpointFolder
 from gensim_tfw2v.cluster.local import LocalCluster
 from support.child_process import environment, wait_until
 from support.contract import PURE_MODES, two_topics
+from support.documents import Tagged
 
 SENTENCES = two_topics(6000)
 WORDS = 12 * len(SENTENCES)
@@ -32,6 +33,8 @@ SETTINGS: dict[str, Any] = {
     **{"vector_size": 12, "min_count": 1, "workers": 1, "seed": 5, "batch_words": 2400, "epochs": EPOCHS},
     "checkpoint_every": "7200 words",
 }
+
+OF_DOCUMENTS: dict[str, dict[str, Any]] = {"documents": {"dm": 1}}  # further modes
 
 
 class Interrupted:
@@ -50,15 +53,22 @@ class Interrupted:
 
 def untrained(mode: str, **settings: Any) -> TFWord2Vec:
     """Return a model with the vocabulary of the sentences."""
-    model = TFWord2Vec(**SETTINGS | PURE_MODES[mode] | settings)
-    model.build_vocab(SENTENCES)
+    is_of_documents = mode in OF_DOCUMENTS
+    of_mode: dict[str, Any] = OF_DOCUMENTS[mode] if is_of_documents else PURE_MODES[mode]
+    model = (TFDoc2Vec if is_of_documents else TFWord2Vec)(**SETTINGS | of_mode | settings)
+    model.build_vocab(corpus_of(model, SENTENCES))
     return model
+
+
+def corpus_of(model: TFWord2Vec, sentences: Any) -> Any:
+    """Return sentences as the class of the model takes them."""
+    return Tagged(sentences) if isinstance(model, TFDoc2Vec) else sentences
 
 
 def train(model: TFWord2Vec, sentences: Any = None, **arguments: Any) -> TFWord2Vec:
     """Train the model to its end, and return it."""
     totals = {"total_examples": len(SENTENCES), "epochs": model.epochs, "total_words": WORDS}
-    model.train(SENTENCES if sentences is None else sentences, **totals | arguments)
+    model.train(corpus_of(model, SENTENCES if sentences is None else sentences), **totals | arguments)
     return model
 
 

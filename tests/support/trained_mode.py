@@ -11,3 +11,9 @@ MODE: dict[str, int] = dict(MODES["skipgram-negative"])
 def train_in(mode: str) -> None:
     """Train designs in this mode, one of `contract.MODES`, from now on."""
     MODE.update(MODES[mode])
+
+
+def mode_of_documents() -> dict[str, int]:
+    """Return the arguments that train documents as this mode trains words: skip-gram is a bag of words beside words."""
+    others = {name: value for name, value in MODE.items() if name != "sg"}
+    return others | {"dm": 1 - MODE["sg"], "dbow_words": MODE["sg"]}

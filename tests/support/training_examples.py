@@ -21,6 +21,7 @@ from support.reference_blocks import as_reference_batches, gensim_paths
 TOLERANCE = 2e-5
 LEARNING_RATE, ADAGRAD_RATE = 0.05, 0.005  # Adagrad's first steps are 20 times as long as these say
 OTHER_ROWS = 6  # of n-grams and documents
+NULL_WORD = 4
 SENTENCE_LENGTHS = (5, 1, 9, 2, 30, 3, 1, 1, 8)
 FREQUENCIES = (1, 2, 3, 5, 9, 4, 4, 4, 20, 33, 1, 1, 2)
 
@@ -48,6 +49,7 @@ class Case(NamedTuple):
     bags: bool = False  # an input is a bag of rows, and some words share rows
     further_rows: int = 4  # a bag has fewer rows besides the word's own
     documents: bool = False  # sentences have documents of up to three rows, or none
+    concatenated: bool = False  # all these rows are concatenated; each sentence has a document of two rows
     max_step: float = 1e9
     frequencies: tuple[int, ...] = FREQUENCIES
     lengths: tuple[int, ...] = SENTENCE_LENGTHS  # of sentences, again and again
@@ -60,6 +62,12 @@ BAG_CASES = {
     "CBOW": Case(skip_gram=False, even=True, bags=True),
     "CBOW tree": Case(skip_gram=False, even=True, negative=0, tree=True, bags=True),
     "CBOW sums": Case(skip_gram=False, even=True, mean=False, bags=True),
+}
+WITH_BAGS = BAG_CASES | {
+    "documents": Case(skip_gram=False, even=True, documents=True),
+    "documents tree": Case(skip_gram=False, even=True, negative=3, tree=True, documents=True),
+    "documents sums": Case(skip_gram=False, even=True, mean=False, documents=True),
+    "documents and bags": Case(skip_gram=False, even=True, bags=True, documents=True),
 }
 
 
@@ -90,7 +98,7 @@ class Example:
         """Return the reference before its first batch."""
         case = self.case
         tables = [
-            self.arguments[name][:, : case.size].astype(np.float64) if name in self.arguments else None
+            self.arguments[name][:, : _size_of(name, case)].astype(np.float64) if name in self.arguments else None
             for name in ("inputs", "outputs", "nodes")
         ]
         return ReferenceModel(
@@ -103,6 +111,7 @@ class Example:
             mask_hits=case.mask_hits,
             locks=np.array(case.locks or (1.0,)),
             bags=[_list(bag) for bag in _bags(case)[: len(case.frequencies)]] if case.bags else None,
+            null_word=NULL_WORD if case.concatenated else None,
             adagrad=case.adagrad,
             in_runs=True,
             freeze=case.freeze,
@@ -134,6 +143,7 @@ def make_example(case: Case) -> Example:
         keep=None,
         negatives=_sampler(case.frequencies) if case.negative else None,
         tree=HuffmanTree.of(model.wv) if case.tree else None,
+        least_widening=case.window if case.concatenated else 1,
     )
     ids = rng.integers(0, words, case.tokens).astype(np.int32)
     block = maker.make(Sentences(ids, np.array(lengths, np.int32)), RandomNumbers.seeded((case.seed,)))
@@ -145,6 +155,8 @@ def make_example(case: Case) -> Example:
         arguments["weights"] = _weigh(block, batches, rng)
     if case.documents:
         arguments["token_documents"] = _document(case, block, batches, lengths)
+    if case.concatenated:
+        _add_places(case, batches, lengths)
     paths = gensim_paths(model) if case.tree else None
     return Example(case, arguments, _attributes(case), batches, ids.tolist(), paths)
 
@@ -167,7 +179,8 @@ def _tables(case: Case, rng: np.random.Generator) -> Arguments:
     for name, length in used.items():
         # The tree has a node less than there are words. Bags and documents have rows of their own.
         more = OTHER_ROWS if name == "inputs" and (case.bags or case.documents) else -1 if name == "nodes" else 0
-        rows = rng.normal(0, length / case.size**0.25, (words + more, case.size))
+        size = _size_of(name, case)
+        rows = rng.normal(0, length / size**0.25, (words + more, size))
         found[name] = np.concatenate([rows, np.zeros((len(rows), int(case.adagrad)))], 1).astype(np.float32)
     return found
 
@@ -190,7 +203,7 @@ def _of_block(case: Case, block: Block) -> Arguments:
         "span": np.array([0, batches], np.int32),
     }
     if case.bags or case.documents:
-        bags = Bags.of(_bags(case))
+        bags = Bags.of([*_bags(case), *([np.array([NULL_WORD])] if case.concatenated else [])])
         found |= {"bag_members": bags.members, "bag_offsets": bags.offsets}
     if block.candidate_ids is not None:
         found["candidates"] = block.candidate_ids
@@ -219,14 +232,36 @@ def _bags(case: Case) -> list[np.ndarray]:
         np.r_[word, rng.integers(words, words + OTHER_ROWS, rng.integers(0, case.further_rows))]
         for word in range(words)
     ]
-    return of_words + [words + rng.permutation(OTHER_ROWS)[:count] for count in (1, 3, 0)]
+    counts = (2, 2, 2) if case.concatenated else (1, 3, 0)
+    return of_words + [words + rng.permutation(OTHER_ROWS)[:count] for count in counts]
+
+
+def _add_places(case: Case, batches: list[ReferenceBatch], lengths: list[int]) -> None:
+    """Give the words of batches the positions of their whole windows."""
+    ends = np.cumsum(lengths)
+    reach = [distance for distance in range(-case.window, case.window + 1) if distance]
+    token = 0
+    for batch in batches:
+        batch.places = []
+        for _ in batch.words:
+            end = ends[np.searchsorted(ends, token, side="right")]
+            within = range(end - lengths[int(np.searchsorted(ends, end))], end)
+            batch.places.append([token + each if token + each in within else None for each in reach])
+            token += 1
+
+
+def _size_of(table: str, case: Case) -> int:
+    """Return how many numbers a vector of a table has."""
+    is_long = case.concatenated and table != "inputs"
+    return case.size * (2 + 2 * case.window) if is_long else case.size
 
 
 def _document(case: Case, block: Block, batches: list[ReferenceBatch], lengths: list[int]) -> np.ndarray:
     """Give the words of each sentence a document, or none; return the numbers of the block's bags."""
     bags = [_list(bag) for bag in _bags(case)]
     first = len(case.frequencies)
-    numbers = np.repeat(np.resize([first, first + 1, -1, first, first + 2], len(lengths)), lengths)
+    some = [first, first + 1, first + 2] if case.concatenated else [first, first + 1, -1, first, first + 2]
+    numbers = np.repeat(np.resize(some, len(lengths)), lengths)
     padded = np.full(block.left.shape, -1, np.int32)
     place, none = 0, list[int]()
     for batch, of_batch in zip(batches, padded, strict=True):
@@ -254,6 +289,7 @@ def _attributes(case: Case) -> dict[str, bool]:
         "freezes_outputs": case.freeze == "outputs",
         "bags": case.bags,
         "documents": case.documents,
+        "concatenated": case.concatenated,
     }
 
 
@@ -276,9 +312,9 @@ def check_training(case: Case) -> Expected:
 
 def check_tables(tables: dict[str, np.ndarray], expected: ReferenceModel) -> None:
     """Check the vectors of tables, and the states behind them if there are some."""
-    size = expected.inputs.shape[1]
     for name, table in tables.items():
         vectors = getattr(expected, name)
+        size = vectors.shape[1]
         np.testing.assert_allclose(table[:, :size], vectors, rtol=TOLERANCE / 2, atol=TOLERANCE, err_msg=name)
         if expected.adagrad:
             states = [expected.states.get((name, row), 0.0) for row in range(len(table))]

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from gensim.models.callbacks import CallbackAny2Vec
 from support.contract import MODES, SENTENCES, assert_finite, two_topics
+from support.documents import Tagged
 from support.placements import shared_cluster
 
-from gensim_tfw2v import DivergenceError, TFWord2Vec
+from gensim_tfw2v import DivergenceError, TFDoc2Vec, TFFastText, TFWord2Vec
 from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
 from gensim_tfw2v.training.divergence import Divergence
 
@@ -67,6 +68,20 @@ def test_workers_that_meet_say_which_word_moved_most(distribution: str) -> None:
     assert error.word in model.wv
     assert f"The word moved most is {error.word!r}, by " in str(error)
     assert_finite(model)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("distribution", ["downpour", "averaging"])
+@pytest.mark.parametrize("cls", [TFFastText, TFDoc2Vec])
+def test_no_word_is_named_after_a_row_of_an_n_gram_or_a_tag(cls: Any, distribution: str) -> None:
+    model = cls(
+        vector_size=8, min_count=1, workers=1, sample=0, batch_words=6000, alpha=1e18, distribution=distribution
+    )
+    corpus: Any = list(Tagged(TOPICS)) if cls is TFDoc2Vec else TOPICS
+    model.build_vocab(corpus)
+    with pytest.raises(DivergenceError) as caught:
+        model.train(corpus, total_examples=len(TOPICS), epochs=3, cluster=shared_cluster())
+    assert caught.value.word is None or caught.value.word in model.wv.key_to_index
 
 
 @pytest.mark.parametrize("place", ["local", pytest.param("cluster", marks=pytest.mark.slow)])

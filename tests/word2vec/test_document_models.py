@@ -67,7 +67,7 @@ TAGGED = [TaggedDocument(each.words, [number, f"topic{number % 3}"]) for number,
 @EACH_MODE
 @pytest.mark.parametrize("has_model", [False, True])
 def test_an_interrupted_training_is_resumed(mode: dict[str, Any], has_model: bool, tmp_path: Path) -> None:
-    settings: dict[str, Any] = SMALL | mode | {"batch_words": 200, "cache_memory": 0}
+    settings: dict[str, Any] = SMALL | mode | {"batch_words": 200, "cache_memory": 0, "dm_tag_count": 2}
     kept = {**settings, "checkpoint_dir": tmp_path, "checkpoint_every": "300 words"}
     with pytest.raises(StopError):
         TFDoc2Vec(StopsInThirdEpoch(), **kept)

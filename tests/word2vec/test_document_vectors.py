@@ -17,7 +17,6 @@ from support.documents import EACH_MODE, MODES, SMALL, TOPICS, arrays_of, found_
 
 import gensim_tfw2v
 from gensim_tfw2v import TFDoc2Vec
-from gensim_tfw2v.steps.kernel import kernel
 
 
 @EACH_MODE
@@ -57,6 +56,23 @@ def test_one_worker_and_one_seed_give_equal_vectors(mode: dict[str, Any]) -> Non
     assert not np.array_equal(one.dv.vectors, third.dv.vectors)
 
 
+@pytest.mark.parametrize(
+    "mode",
+    [pytest.param(each, id=name, marks=[] if name == "dbow" else pytest.mark.slow) for name, each in MODES.items()],
+)
+def test_a_reproducible_training_gives_equal_vectors_with_any_number_of_workers(
+    mode: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gensim_tfw2v.placement.local.calls.usable_cores", lambda: 8)
+    settings: dict[str, Any] = SMALL | mode | {"reproducible": True, "batch_words": 50}
+    one, other = (TFDoc2Vec(TOPICS, **settings | {"workers": workers}) for workers in (1, 3))
+    for name, values in arrays_of(one).items():
+        np.testing.assert_array_equal(values, arrays_of(other)[name], err_msg=name)
+    before = TFDoc2Vec(**settings)
+    before.build_vocab(TOPICS)
+    assert np.all(np.any(one.dv.vectors != before.dv.vectors, axis=1))
+
+
 def test_the_mean_of_contexts_may_be_their_sum_by_either_name() -> None:
     by_dm, by_cbow, usual = (TFDoc2Vec(TOPICS, **SMALL, **each) for each in ({"dm_mean": 0}, {"cbow_mean": 0}, {}))
     np.testing.assert_array_equal(by_dm.dv.vectors, by_cbow.dv.vectors)
@@ -74,7 +90,8 @@ def test_a_distributed_bag_of_words_leaves_words_as_they_are_unless_they_are_tra
 # -- tags -------------------------------------------------------------------------------------------------------------
 
 
-@EACH_MODE
+# Concatenated tags have parts of their own, so that vectors of the first and the second one are not alike.
+@pytest.mark.parametrize("mode", [mode for mode in MODES.values() if "dm_concat" not in mode], ids=str)
 def test_tags_may_be_of_both_types_and_several(mode: dict[str, Any]) -> None:
     documents = [TaggedDocument(each.words, [tag, "ABC"[tag % 3]]) for tag, each in enumerate(TOPICS)]
     model = TFDoc2Vec(documents, **SMALL | mode | {"epochs": 40})
@@ -222,13 +239,9 @@ def test_callbacks_see_the_vectors_of_documents_after_each_epoch(tmp_path: Path)
 
 
 REFUSED: list[tuple[str, Any]] = [
-    ("dm_concat", 1),
-    ("cluster", "local"),
     ("vectors_on_servers", True),
-    ("distribution", "averaging"),
-    ("reproducible", True),
-    ("validation", 0.1),
-    ("early_stopping", 2),
+    ("distribution", "partition"),
+    ("validation_metric", "hits@10"),
     ("column", "text"),
 ]
 
@@ -239,7 +252,10 @@ def test_what_does_not_go_with_documents_is_refused_by_name(name: str, value: An
         TFDoc2Vec(TOPICS, **SMALL, **{name: value})
 
 
-@pytest.mark.parametrize(("name", "value"), [each for each in REFUSED if each[0] in ("cluster", "validation")])
+OF_TRAINING = ("distribution", "validation_metric")
+
+
+@pytest.mark.parametrize(("name", "value"), [each for each in REFUSED if each[0] in OF_TRAINING])
 def test_training_refuses_by_name_what_does_not_go_with_documents(name: str, value: Any) -> None:
     model = TFDoc2Vec(TOPICS, **SMALL)
     before = copy.deepcopy(arrays_of(model))
@@ -254,16 +270,6 @@ def test_an_encoded_corpus_has_no_documents(tmp_path: Path) -> None:
     gensim_tfw2v.encode_corpus(text, tmp_path / "encoded")
     with pytest.raises(ValueError, match=r"encoded' is an encoded corpus or a table; documents come from a text"):
         TFDoc2Vec(corpus_file=str(tmp_path / "encoded"), **SMALL)
-
-
-def test_the_plain_step_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TFW2V_STEP", "plain")
-    kernel.cache_clear()
-    try:
-        with pytest.raises(RuntimeError, match="documents are trained by the package's compiled operations on the CPU"):
-            TFDoc2Vec(TOPICS, **SMALL)
-    finally:
-        kernel.cache_clear()
 
 
 def test_blocks_are_made_here_even_if_a_device_draws_others(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import types
-import unittest
 from pathlib import Path
 
 import gensim
@@ -14,31 +13,10 @@ from support.gensim_suite import changed, classes_of, load_tests_of_gensim, name
 from gensim_tfw2v import TFDoc2Vec
 
 FILE = "test_doc2vec"
-# Contexts that are concatenated, which TFDoc2Vec refuses.
-CONCATENATED = {
-    "test_dmc_hs",
-    "test_dmc_hs_fromfile",
-    "test_dmc_neg",
-    "test_dmc_neg_fromfile",
-    "test_deterministic_dmc",
-}
 
 _suite = load_tests_of_gensim(FILE, "gensim_doc2vec_tests_on_tfdoc2vec", doc2vec=changed(doc2vec, Doc2Vec=TFDoc2Vec))
 
 
-def _expect_refusals(case: type[unittest.TestCase]) -> None:
-    """Have the tests of what is refused pass if training is refused by name."""
-
-    def refused(self: unittest.TestCase, name: str) -> None:
-        with pytest.raises(ValueError, match=r"dm_concat=1 does not go with documents \(TFDoc2Vec\)"):
-            original[name](self)
-
-    original = {name: vars(case)[name] for name in CONCATENATED}
-    for name in CONCATENATED:
-        setattr(case, name, lambda self, name=name: refused(self, name))
-
-
-_expect_refusals(_suite.TestDoc2VecModel)
 globals().update(classes_of(_suite))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from gensim_tfw2v.arrays import Float32Array
@@ -162,9 +162,8 @@ class AveragingPlacement(Placement):
             except self._tf.errors.OpError as error:
                 trials += 1
                 if trials >= _TRIALS:
-                    raise ClusterError(
-                        f"workers cannot average their rows, and all of them answer: {brief(error)}"
-                    ) from error
+                    self._cut_off(members, error)
+                    trials = 0
                 time.sleep(_REST_SECONDS)
             else:
                 if lost is not None:
@@ -174,6 +173,16 @@ class AveragingPlacement(Placement):
             self._team.each(
                 "renew", self._team.taking_part(), lambda member, _: self._team.own_tables(member).begin_anew()
             )
+
+    def _cut_off(self, members: Sequence[Member], error: Exception) -> None:
+        """Continue without the last worker, if an error of connections shows that not all of them reach each other."""
+        errors = self._tf.errors
+        is_of_link = isinstance(error, (errors.UnavailableError, errors.AbortedError, errors.DeadlineExceededError))
+        if len(members) == 1 or not is_of_link:
+            raise ClusterError(f"workers cannot average their rows, and all of them answer: {brief(error)}") from error
+        members[-1].is_cut_off = True
+        reason = f"all answer, and a link between workers may be broken: {brief(error)}"
+        self._team.leave_out({members[-1]: reason})
 
     def _take_back(self) -> None:
         """Let lost workers that have come back take part again, with tables from a worker that was not lost."""

@@ -40,7 +40,7 @@ def _own_block(model: WorkerModel, assignment: Assignment, metrics: Float64Array
 
 def _rows_of(model: WorkerModel, assignment: Assignment, prepared: PreparedBlock | None) -> RoundRows:
     """Return the shared rows and those that a block trains most, and all rows that it trains except shared ones."""
-    rows = max(model.inputs, model.nodes)
+    rows = max(model.inputs, model.words, model.nodes)
     if prepared is None:
         none = np.zeros(rows, np.float32)
         rate, strengths, moments = 0.0, (none, none, none), np.array([1, 0], np.float32)

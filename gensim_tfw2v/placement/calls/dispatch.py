@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -58,6 +59,7 @@ class Dispatcher:
         self._counting = threading.Lock()
         self._waiting = 0  # threads that wait for reports
         self._last_look = self._last_check = time.monotonic()
+        self._last_silence = -math.inf  # when a server was last seen silent
         self._failure: ClusterError | None = None  # of all workers, raised in every call of `train`
         self.servers = self._work.servers
 
@@ -135,6 +137,13 @@ class Dispatcher:
             # Time in which this process was stopped does not count against the workers.
             counted = min(elapsed, 2 * _SECONDS_BETWEEN_LOOKS)
             overdue = [thread for thread in self._threads if thread.is_overdue(counted)]
+            if overdue and self.servers.silent():
+                # Their calls may wait for that server. Changes that wait there would be added before the ticket ends,
+                # and the block would be trained twice.
+                self._last_silence = time.monotonic()
+                for thread in overdue:
+                    thread.begin_time_anew()
+                return
             there = answering(thread.address for thread in overdue)
             for thread in overdue:
                 thread.look(thread.address in there)
@@ -144,7 +153,8 @@ class Dispatcher:
     def _raise_if_stuck(self) -> None:
         """Raise ClusterError if no worker has finished a call for too long.
 
-        As long as a worker trains and all servers answer, its call may need the time of all of its blocks.
+        As long as a worker trains and all servers answer, its call may need the time of all of its blocks. Calls that
+        have waited for a server have all of their time once it answers again.
         """
         work, now = self._work, time.monotonic()
         if now - max(work.last_report, self._last_check) <= 2 * work.timeout:
@@ -153,7 +163,8 @@ class Dispatcher:
         lost = self.servers.silent()
         is_training = any(thread.is_training for thread in self._threads)
         limit = 2 * (work.call_timeout if is_training and not lost else work.timeout)
-        if now - work.last_report > limit:
+        since = work.last_report if lost else max(work.last_report, self._last_silence)
+        if now - since > limit:
             self._give_up(limit, lost)
 
     def _give_up(self, seconds: float, lost: Sequence[str]) -> None:

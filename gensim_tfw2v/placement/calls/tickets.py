@@ -62,9 +62,12 @@ class Tickets:
 
         Changes that it pushed before have been added when this returns, or are dropped (`server_rows.push`).
         """
-        tf = load_tensorflow()
         with self._lock:  # the variables have the numbers of all workers
-            for server, handle in enumerate(self.handles):
-                value = remote_functions.local(self._generations)
-                with tf.device(device("ps", server)):
-                    tf.raw_ops.AssignVariableOp(resource=handle, value=value)
+            for server in range(len(self.handles)):
+                self._send(server, self._generations)
+
+    def _send(self, server: int, generations: Int32Array) -> None:
+        tf = load_tensorflow()
+        value = remote_functions.local(generations)
+        with tf.device(device("ps", server)):
+            tf.raw_ops.AssignVariableOp(resource=self.handles[server], value=value)

@@ -85,6 +85,12 @@ class WorkerThread:
             self._silence.forget()
         return is_overdue
 
+    def begin_time_anew(self) -> None:
+        """Let the running call have all of its time from now on."""
+        with self._lock:
+            self._seconds = 0.0
+        self._silence.forget()
+
     def look(self, does_answer: bool) -> None:
         """Give the blocks of an overdue call to other workers, if the worker is silent or needs too long."""
         if not self.is_overdue(0.0):  # the call has ended meanwhile

@@ -80,11 +80,12 @@ def numbered(tables: Sequence[NeededRows], shards: int) -> tuple[list[Int32Array
 
 def renumbered(block: Block, inputs: Int32Array, outputs: Int32Array, nodes: Int32Array) -> Block:
     """Return the block with places in the worker's matrix instead of ids."""
-    bags = block.bags
+    bags, are_rows = block.bags, block.bags is None or block.documents is not None
     return replace(
         block,
-        input_ids=inputs[block.input_ids] if bags is None else block.input_ids,
+        input_ids=inputs[block.input_ids] if are_rows else block.input_ids,
         bags=None if bags is None else replace(bags, members=inputs[bags.members]),
+        unique_rows=None if block.unique_rows is None else inputs[block.unique_rows],
         candidate_ids=None if block.candidate_ids is None else outputs[block.candidate_ids],
         target_ids=None if block.target_ids is None else outputs[block.target_ids],
         tree=None if block.tree is None else replace(block.tree, nodes=nodes[block.tree.nodes]),

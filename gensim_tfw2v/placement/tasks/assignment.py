@@ -9,6 +9,7 @@ import numpy as np
 
 from gensim_tfw2v.blocks.chunk_parts import part_of
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, words_of
+from gensim_tfw2v.blocks.document_blocks import DocumentBlockMaker, tags_of
 from gensim_tfw2v.cluster.errors import TaskError
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shards import ShardReader
@@ -59,11 +60,32 @@ def check(model: WorkerModel, assignment: Assignment) -> None:
         if lengths.min(initial=0) < 0 or int(lengths.sum(dtype=np.int64)) != ids.size:
             raise TaskError(f"the sentences do not end where their {ids.size} words do")
         _check_weights(content, model.settings.weighted)
-    smallest_table = min(model.words, model.nodes or model.words)
+        if isinstance(model.maker, DocumentBlockMaker) and lengths.size:
+            _check_documents(content, model.maker.tag_count)
+    smallest_table = min(model.words, model.inputs, model.nodes or model.words)
     if assignment.shards < 1 or not 0 <= sharing.rows <= smallest_table:
         raise TaskError(f"there are no tables of {assignment.shards} shards with {sharing.rows} shared rows")
     if assignment.cores < 1:
         raise TaskError(f"a block cannot be trained by {assignment.cores} cores")
+
+
+def _check_documents(sentences: Sentences, tag_count: int) -> None:
+    """Raise TaskError if sentences have no documents, or these have tags that the model lacks."""
+    numbers, tags = tags_of(sentences)
+    arrays = (numbers, tags.indices, tags.offsets)
+    count, last = len(tags.offsets) - 1, tags.offsets[-1:].sum()
+    fits = (
+        all(array.dtype == np.int32 and array.ndim == 1 for array in arrays)
+        and numbers.shape == sentences.lengths.shape
+        and 0 <= numbers.min() <= numbers.max() < count
+        and tags.offsets[0] == 0
+        and (np.diff(tags.offsets) >= 0).all()
+        and last == len(tags.indices) == len(tags.are_unique)
+        and (not last or 0 <= tags.indices.min() <= tags.indices.max() < tag_count)
+        and tags.are_unique.dtype == bool
+    )
+    if not fits:
+        raise TaskError(f"sentences have documents that do not fit each other, or not the model's {tag_count} tags")
 
 
 def _check_weights(sentences: Sentences, are_trained: bool) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from gensim_tfw2v.arrays import Float32Array, UInt8Array
 from gensim_tfw2v.blocks.batches import BlockMaker
+from gensim_tfw2v.blocks.document_blocks import BagOfWordsBlockMaker, DocumentBlockMaker
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.tasks.codec import encode
 from gensim_tfw2v.steps.settings import StepSettings
@@ -19,24 +20,23 @@ class WorkerModel:
     """All that a worker has to know of a model to make its blocks."""
 
     settings: StepSettings
-    maker: BlockMaker
-    words: int  # rows of outputs, and the first rows of inputs
+    maker: BlockMaker | DocumentBlockMaker | BagOfWordsBlockMaker
+    words: int
     nodes: int
     lock_factors: Float32Array
-    further_inputs: int = 0  # rows of inputs after the words', such as n-grams'
+    input_rows: int | None = None  # with those of n-grams or tags; None: each word has one
 
     @property
     def inputs(self) -> int:
         """All rows of inputs."""
-        return self.words + self.further_inputs
+        return self.words if self.input_rows is None else self.input_rows
 
     @classmethod
     def of(cls, settings: StepSettings, maker: BlockMaker, tables: ModelTables) -> WorkerModel:
         """Return what a worker has to know of the model that has these tables."""
         nodes = 0 if tables.nodes is None else len(tables.nodes)
-        words = len(tables.inputs) if maker.bags is None else len(maker.bags)
-        further = len(tables.inputs) - words
-        return cls(settings, maker, words, nodes, np.array(tables.lock_factors, np.float32), further)
+        words = nodes if tables.outputs is None else len(tables.outputs)
+        return cls(settings, maker, words, nodes, np.array(tables.lock_factors, np.float32), len(tables.inputs))
 
 
 @dataclass(frozen=True)

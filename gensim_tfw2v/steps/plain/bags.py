@@ -1,4 +1,4 @@
-"""Inputs that are bags of rows, in TensorFlow's own operations. Each row of a bag gets the bag's whole gradient."""
+"""Bags of rows, as inputs and as documents, in TensorFlow's own operations. Each row gets its bag's whole gradient."""
 
 from __future__ import annotations
 
@@ -21,11 +21,17 @@ class BatchBags(NamedTuple):
 
     @classmethod
     def of(cls, bags: Bags, numbers: tf.Tensor) -> BatchBags:
-        """Return the bags of these numbers [R, P]."""
-        begins = tf.gather(bags.offsets, tf.reshape(numbers, [-1]))
-        sizes = tf.gather(bags.offsets, tf.reshape(numbers, [-1]) + 1) - begins
+        """Return the bags of these numbers [R, P]; -1 is one without rows."""
+        flat = tf.reshape(numbers, [-1])
+        begins = tf.gather(bags.offsets, tf.maximum(flat, 0))
+        sizes = tf.gather(bags.offsets, flat + 1) - begins  # 0 for -1
         found = tf.ragged.range(begins, begins + sizes)
         return cls(tf.gather(bags.members, found.values), found.value_rowids(), tf.reshape(sizes, tf.shape(numbers)))
+
+    @classmethod
+    def of_rows(cls, rows: tf.Tensor) -> BatchBags:
+        """Return a bag of each row [R, P]."""
+        return cls(tf.reshape(rows, [-1]), tf.range(tf.size(rows)), tf.ones(tf.shape(rows), tf.int32))
 
     def sums(self, table: tf.Tensor, adagrad: bool) -> tf.Tensor:
         """Return the sum of the rows of each bag [R, P, D]."""
@@ -49,26 +55,42 @@ def mean_rows(bags: BatchBags, table: tf.Tensor, adagrad: bool) -> tf.Tensor:
 
 
 class BagContexts(NamedTuple):
-    """CBOW's contexts, each of them a bag. All rows of a token's contexts have the same weight."""
+    """CBOW's contexts, each of them a bag, and tokens' documents. All rows of a token have the same weight."""
 
     bags: BatchBags
+    documents: BatchBags | None  # [R, B]
     inside: Any  # [R, B, P], 1 where a place is a context of a token
-    rows: Any  # [R, B, 1], of a token's contexts
+    rows: Any  # [R, B, 1], of a token's contexts and its document
 
     @classmethod
-    def of(cls, bags: BatchBags, left: tf.Tensor, right: tf.Tensor) -> BagContexts:
+    def of(cls, bags: BatchBags, documents: BatchBags | None, left: tf.Tensor, right: tf.Tensor) -> BagContexts:
         """Return the contexts of tokens that have so many [R, B] on both sides."""
         window = (tf.shape(bags.sizes)[-1] - tf.shape(left)[-1]) // 2
         inside = maths.places_inside(left, right, window)
-        return cls(bags, inside, tf.matmul(inside, tf.cast(bags.sizes, tf.float32)[..., None]))
+        rows = tf.matmul(inside, tf.cast(bags.sizes, tf.float32)[..., None])
+        if documents is not None:
+            rows += tf.cast(documents.sizes, tf.float32)[..., None]
+        return cls(bags, documents, inside, rows)
 
     def sum(self, table: tf.Tensor, mean: bool, adagrad: bool) -> tf.Tensor:
-        """Return hidden vectors [R, B, D]: sums or means of the rows of contexts."""
+        """Return hidden vectors [R, B, D]: sums or means of the rows of contexts and documents."""
         sums = tf.matmul(self.inside, self.bags.sums(table, adagrad))
+        if self.documents is not None:
+            sums += self.documents.sums(table, adagrad)
         return tf.math.divide_no_nan(sums, self.rows) if mean else sums
 
-    def move(self, table: tf.Tensor, mean: bool, gradients: tf.Tensor, limits: StepLimits, adagrad: bool) -> tf.Tensor:
-        """Move the rows against the gradients of hidden vectors; return touched and clipped rows."""
-        shares = self.inside if mean else tf.math.divide_no_nan(self.inside, self.rows)
-        of_places = tf.matmul(shares, gradients, transpose_a=True)
-        return self.bags.move(table, tf.reduce_any(self.inside > 0, axis=1), of_places, limits, adagrad)
+    def move(
+        self, table: tf.Tensor, mean: bool, gradients: tf.Tensor, limits: StepLimits, adagrad: bool, frozen: bool
+    ) -> tf.Tensor:
+        """Move the rows against the gradients of hidden vectors; return touched and clipped rows.
+
+        Frozen rows of contexts stay, and those of documents move.
+        """
+        shares = gradients if mean else tf.math.divide_no_nan(gradients, self.rows)
+        moved = tf.zeros([2])
+        if self.documents is not None:
+            moved += self.documents.move(table, self.documents.sizes > 0, shares, limits, adagrad)
+        if not frozen:
+            of_places = tf.matmul(self.inside, shares, transpose_a=True)
+            moved += self.bags.move(table, tf.reduce_any(self.inside > 0, axis=1), of_places, limits, adagrad)
+        return moved

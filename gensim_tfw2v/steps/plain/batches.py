@@ -105,6 +105,8 @@ class _Step:
         # [R * B], or empty if every token has the weight 1
         weighted = self.objective.weighted
         self.token_weights = tf.reshape(self.batch.of(self.block.weights), [-1]) if weighted else tf.zeros([0])
+        documents = self.objective.documents
+        self.documents = BatchBags.of(self.block.bags, self.batch.of(self.block.documents)) if documents else None
         self.losses: list[tf.Tensor] = []
         self.moved: list[tf.Tensor] = []  # [2] each: touched rows and clipped rows
 
@@ -128,7 +130,7 @@ class _Step:
                 gradient = self._train_skip_gram(tf.cast(hidden, self._product_type))
             gradients.append(gradient if negatives_alone else tf.cast(gradient, tf.float32))
         gradient = gradients[0] if len(gradients) == 1 else tf.add_n(gradients)
-        if not self.objective.freezes_inputs:
+        if not self.objective.freezes_inputs or self.objective.documents:
             with tf.control_dependencies(self.moved):
                 self._move_inputs(gradient, contexts)
         moved = tf.add_n(self.moved) if self.moved else tf.zeros([2])
@@ -155,7 +157,12 @@ class _Step:
         return tf.cast(mean_rows(self._bags(), self.tables.inputs, self.objective.adagrad), number_type)
 
     def _bags(self) -> BatchBags:
-        return BatchBags.of(self.block.bags, self.batch.of(self.block.inputs))
+        inputs = self.batch.of(self.block.inputs)
+        return BatchBags.of(self.block.bags, inputs) if self.objective.bags else BatchBags.of_rows(inputs)
+
+    def _further_contexts(self) -> Any:
+        """Return how many rows the documents of tokens have [R, B], 0 without documents."""
+        return 0 if self.documents is None else tf.cast(self.documents.sizes, self.block.left.dtype)
 
     def _train_huffman_paths(self, hidden: tf.Tensor) -> tf.Tensor:
         """Train the nodes on words' paths with hidden vectors [R, B, D], and return the gradients of these."""
@@ -177,6 +184,7 @@ class _Step:
             adagrad=self.objective.adagrad,
             frozen=self.objective.freezes_outputs,
             token_weights=self.token_weights,
+            further=self._further_contexts(),
         )
         self.losses.append(loss)
         return gradients
@@ -197,6 +205,7 @@ class _Step:
             adagrad=self.objective.adagrad,
             frozen=self.objective.freezes_outputs,
             token_weights=self.token_weights,
+            further=self._further_contexts(),
             **self._step_limits(tf.zeros([0])),
         )
         self.moved.append(moved)
@@ -247,7 +256,7 @@ class _Step:
 
     def _contexts(self) -> _Contexts:
         """Return the operations on the contexts of CBOW's hidden vectors."""
-        if self.objective.bags:
+        if self.objective.bags or self.documents is not None:
             return self._bag_contexts()
         places: dict[str, Any] = {
             "table": self.tables.inputs,
@@ -270,11 +279,13 @@ class _Step:
         )
 
     def _bag_contexts(self) -> _Contexts:
-        contexts = BagContexts.of(self._bags(), self.batch.of(self.block.left), self.batch.of(self.block.right))
+        reach = self.batch.of(self.block.left), self.batch.of(self.block.right)
+        contexts = BagContexts.of(self._bags(), self.documents, *reach)
         places = {"table": self.tables.inputs, "mean": self.objective.mean_context, "adagrad": self.objective.adagrad}
 
         def move(gradients: tf.Tensor, **limits: tf.Tensor) -> tf.Tensor:
-            return contexts.move(gradients=gradients, limits=StepLimits(**limits), **places)
+            frozen = self.objective.freezes_inputs
+            return contexts.move(gradients=gradients, limits=StepLimits(**limits), frozen=frozen, **places)
 
         return _Contexts(functools.partial(contexts.sum, **places), move)
 

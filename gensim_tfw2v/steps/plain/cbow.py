@@ -60,9 +60,13 @@ def train_cbow(
     max_step: tf.Tensor,
     factors: tf.Tensor,
     adagrad: bool = False,
+    further: Any = 0,
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """Train targets and negatives; return the metrics, the gradients of hidden vectors [R, B, D], and the loss."""
-    is_trained = (tf.gather(left, batch) + tf.gather(right, batch)) > 0
+    """Train targets and negatives; return the metrics, the gradients of hidden vectors [R, B, D], and the loss.
+
+    Tokens without contexts are not trained. Besides those in the window, they may have `further` ones [R, B].
+    """
+    is_trained = (tf.gather(left, batch) + tf.gather(right, batch) + further) > 0
     of_tokens = weights_of_tokens(token_weights, left)
     may_move = may_move_along(hidden, rate, of_tokens)
     hidden = tf.where(may_move[..., None], hidden, 0.0)

@@ -37,6 +37,7 @@ class _Tokens(NamedTuple):
     weights: Any  # [R, B]
     left: Any  # [R, B], numbers of contexts
     right: Any
+    further: Any  # of contexts that are not in the window; 0 if there are none
 
 
 class _Tree(NamedTuple):
@@ -68,9 +69,11 @@ def train_huffman_paths(
     frozen: bool,
     token_weights: tf.Tensor,
     adagrad: bool = False,
+    further: Any = 0,
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Train the nodes on words' paths; return the gradients of hidden vectors [R, B, D], and the loss.
 
+    In CBOW, tokens without contexts are not trained. Besides those in the window, they may have `further` ones [R, B].
     A loss of NaN says that steps were refused.
     """
     window = (tf.shape(words)[-1] - tf.shape(left)[-1]) // 2
@@ -79,7 +82,7 @@ def train_huffman_paths(
     is_usable = tf.reduce_all(may_move_along(hidden, rate, weights), -1)
     hidden = tf.where(is_usable[:, None, None], hidden, 0.0)  # of a run that trains nothing
     make = _by_contexts if every_context else _by_own_words
-    runs = make(_Tokens(hidden, weights, *reach), tf.gather(words, batch), offsets, window)
+    runs = make(_Tokens(hidden, weights, *reach, further), tf.gather(words, batch), offsets, window)
     is_counted = tf.reshape(is_usable, [-1, *[1] * (runs.counts.shape.rank - 1)])
     runs = runs._replace(counts=tf.logical_and(runs.counts, is_counted))
     tree = _Tree(table, nodes, 2.0 * tf.cast(codes, tf.float32) - 1.0, rate, max_score, frozen, adagrad)
@@ -109,7 +112,7 @@ def _by_own_words(tokens: _Tokens, words: tf.Tensor, offsets: tf.Tensor, window:
     """Return the tokens' own words, each predicted by its token."""
     own = words[:, window : window + tf.shape(tokens.left)[-1]]
     begins, ends = tf.gather(offsets, own), tf.gather(offsets, own + 1)
-    return _Predictions(begins, ends, tokens.hidden, tokens.weights, (tokens.left + tokens.right) > 0)
+    return _Predictions(begins, ends, tokens.hidden, tokens.weights, (tokens.left + tokens.right + tokens.further) > 0)
 
 
 def _train_runs(
