@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any, TypeVar
 
 import numpy as np
@@ -10,6 +11,8 @@ from gensim.models import FastText, _fasttext_bin, fasttext
 
 from gensim_tfw2v.model.subwords import found_quickly
 from gensim_tfw2v.steps.settings import SGD
+
+logger = logging.getLogger(__name__)
 
 _Model = TypeVar("_Model", bound=FastText)
 
@@ -28,6 +31,12 @@ def opened(cls: type[_Model], path: str, encoding: str) -> _Model:
         sg=int(found.model == _SKIP_GRAM),
         optimizer=SGD,
     )
+    if model.hs:
+        logger.warning(
+            "%s was trained by hierarchical softmax, and fastText's tree is not gensim's: use its vectors, but to "
+            "train on, take a file of negative sampling",
+            path,
+        )
     model.corpus_total_words, model.raw_vocab = found.ntokens, found.raw_vocab
     model.nwords, model.vocab_size = found.nwords, found.vocab_size
     model.prepare_vocab(update=True, min_count=1)  # all of the file's words, as it has vectors for them

@@ -169,6 +169,16 @@ def test_a_damaged_file_of_fasttext_is_named(tmp_path: Path) -> None:
         load_facebook_model(tmp_path / "damaged.bin")
 
 
+def test_a_file_of_another_tree_is_opened_with_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    content = bytearray(Path(datapath("crime-and-punishment.bin")).read_bytes())
+    assert content[32:36] == (2).to_bytes(4, "little")
+    content[32:36] = (1).to_bytes(4, "little")  # the loss
+    (tmp_path / "tree.bin").write_bytes(content)
+    assert load_facebook_model(datapath("crime-and-punishment.bin")).hs == 0 and not caplog.records
+    assert load_facebook_model(tmp_path / "tree.bin").hs == 1
+    assert "tree.bin was trained by hierarchical softmax" in caplog.text
+
+
 def test_files_are_opened_without_gensims_loops_over_ngrams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = trained(epochs=1)
     model.save(tmp_path / "model")
