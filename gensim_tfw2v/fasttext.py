@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from gensim.models import FastText, Word2Vec, fasttext
+from gensim.models import FastText, Word2Vec
 
 from gensim_tfw2v.model.arguments import all_arguments, signature_with_own
-from gensim_tfw2v.model.gensim_files import as_class
-from gensim_tfw2v.model.subwords import set_word_vectors
+from gensim_tfw2v.model.facebook_files import opened
+from gensim_tfw2v.model.gensim_files import as_class, loaded
+from gensim_tfw2v.model.subwords import loaded_quickly, set_word_vectors
 from gensim_tfw2v.word2vec import TFWord2Vec
 
 _SIGNATURE = signature_with_own(FastText)
@@ -38,6 +39,11 @@ class TFFastText(TFWord2Vec, FastText):
         Word2Vec._clear_post_train(self)
         set_word_vectors(self.wv)
 
+    @classmethod
+    def load(cls, fname: str | os.PathLike[str], mmap: str | None = None) -> TFFastText:  # type: ignore[override]
+        """Return a model saved by `save`, by gensim's own class or by a subclass of that, ready to train on."""
+        return as_class(cls, loaded(loaded_quickly, fname, mmap))
+
 
 def load_facebook_model(path: str | os.PathLike[str], encoding: str = "utf-8") -> TFFastText:
     """Return the model in a ``.bin`` file of Facebook's fastText, ready to train on.
@@ -52,7 +58,7 @@ def load_facebook_model(path: str | os.PathLike[str], encoding: str = "utf-8") -
     encoding : str
         The encoding of its words.
     """
-    return as_class(TFFastText, fasttext.load_facebook_model(os.fspath(path), encoding))
+    return opened(TFFastText, os.fspath(path), encoding)
 
 
 TFFastText.__init__.__signature__ = _SIGNATURE  # type: ignore[attr-defined]

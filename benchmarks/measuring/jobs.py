@@ -157,7 +157,7 @@ def add_training_arguments(parser: argparse.ArgumentParser, **several_epochs: An
     add("--input", choices=INPUTS, default="corpus_file", help="how the classes get the corpus (default corpus_file)")
     add("--no-scores", dest="scores", action="store_false", help="measure speed only")
     add_graph_argument(parser)
-    add("--subwords", action="store_true", help="train gensim's FastText, and TFFastText")
+    add("--subwords", action="store_true", help="train words with n-grams: gensim's FastText, TFFastText, fasttext")
     left_out = "leave every other word of the sets out of the vocabulary, and score pairs with these (needs --subwords)"
     add("--left-out", action="store_true", help=left_out)
     add("--schedule", choices=SCHEDULES, help="how our learning rate falls (default: as gensim's does)")

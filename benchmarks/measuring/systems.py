@@ -146,7 +146,7 @@ def _fasttext_command(vectors: Path, job: Job) -> list[str]:
         "ws": job.window,
         **_rates(job, t=job.sample, lr=job.alpha),
         "minCount": job.min_count,
-        "maxn": 0,  # no parts of words: plain word2vec
+        **({} if job.subwords else {"maxn": 0}),  # without n-grams: plain word2vec
         "epoch": job.epochs,
         "thread": job.workers,
     }

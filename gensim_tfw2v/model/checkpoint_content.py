@@ -118,7 +118,6 @@ def read_tables(model: Word2Vec, checkpoint: Checkpoint) -> None:
         for name in _tables_in(checkpoint):
             matrix = matrix_of(model, name)
             checkpoint.read_into(name, matrix)
-            set_matrix(model, name, matrix)
         set_states(model, states_in(checkpoint.arrays, checkpoint.array))
     set_lock_factors(model, checkpoint.array("lock_factors"))
 

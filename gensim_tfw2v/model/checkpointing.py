@@ -140,7 +140,7 @@ class Checkpointer:
             return read(placement, {**self._shapes, **placement.row_states()})
         loaded = tables_of(self._model).present()
         return {
-            **{name: ArrayToWrite.of(loaded[name][: shape[0]].copy()) for name, shape in self._shapes.items()},
+            **{name: ArrayToWrite.of(np.array(loaded[name][: shape[0]])) for name, shape in self._shapes.items()},
             **read(placement, own),
         }
 

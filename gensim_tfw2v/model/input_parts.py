@@ -2,13 +2,13 @@
 
 The others are those of n-grams or of documents' tags.
 
-A model with one such matrix has its table there. For a model with several, the table is a copy of the rows that its
-words use, which `set_inputs` writes back.
+A model with one such matrix has its table there. For a model with several, the table is `JoinedRows`, whose rows stay
+in their matrices.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,10 +38,6 @@ class InputPart:
     def size(self) -> int:
         """How many rows are trained."""
         return self.rows if self.used is None else len(self.used)
-
-    def of_used(self, values: Any) -> Any:
-        """Return those of the values that belong to trained rows."""
-        return values if self.used is None else values[self.used]
 
     def get(self, model: Word2Vec) -> Any:
         """Return the matrix, None if the model has none."""
@@ -78,27 +74,63 @@ def input_parts(model: Word2Vec) -> tuple[InputPart, ...]:
     return (InputPart("wv", "vectors", "vectors_lockf", words),)
 
 
-def joined(parts: Sequence[InputPart], values: Sequence[Any]) -> Float32Array:
-    """Return the values of all trained rows; `values` has those of all rows of each part."""
-    used = [part.of_used(each) for part, each in zip(parts, values, strict=True)]
-    return np.concatenate([np.asarray(each, np.float32) for each in used])
+class JoinedRows:
+    """The trained rows of all parts, one after the other, put together when they are read: large tables need no copy.
+
+    A slice is of the same rows, so what is written there is written to the arrays.
+
+    Parameters
+    ----------
+    arrays : sequence of ndarray
+        Each has all rows of its part.
+    numbers : ndarray of int, optional
+        Those of the rows that are meant, ascending. Default: all.
+    """
+
+    dtype = np.dtype(np.float32)
+
+    def __init__(self, parts: Sequence[InputPart], arrays: Sequence[Any], numbers: Int64Array | None = None) -> None:
+        self._parts, self._arrays = parts, arrays
+        self._numbers = np.arange(sum(part.size for part in parts)) if numbers is None else numbers
+        self.shape = len(self._numbers), *arrays[0].shape[1:]
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, rows: slice) -> JoinedRows:
+        return JoinedRows(self._parts, self._arrays, self._numbers[rows])
+
+    def __setitem__(self, rows: slice, values: Any) -> None:
+        for places, array, numbers in self[rows]._places():
+            array[numbers] = values[places]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Float32Array:
+        found: Float32Array = np.empty(self.shape, np.float32)
+        for places, array, numbers in self._places():
+            found[places] = array[numbers]
+        return found if dtype is None else found.astype(dtype, copy=False)
+
+    def any(self) -> bool:
+        """Return whether a number is not 0."""
+        return any(np.any(array[numbers]) for _, array, numbers in self._places())
+
+    def _places(self) -> Iterator[tuple[slice, Any, Int64Array]]:
+        """Yield which of these rows are in each part, its array, and their numbers there."""
+        end = 0
+        for part, array in zip(self._parts, self._arrays, strict=True):
+            first, end = end, end + part.size
+            places = slice(*np.searchsorted(self._numbers, [first, end]).tolist())
+            numbers = self._numbers[places] - first
+            yield places, array, numbers if part.used is None else part.used[numbers]
 
 
-def write_back(parts: Sequence[InputPart], values: Float32Array, targets: Sequence[Any]) -> None:
-    """Write the values of all trained rows into arrays of all rows of each part."""
-    ends = np.cumsum([part.size for part in parts])[:-1]
-    for part, of_part, target in zip(parts, np.split(values, ends), targets, strict=True):
-        target[slice(None) if part.used is None else part.used] = of_part
-
-
-def joined_inputs(model: Word2Vec) -> Float32Array:
-    """Return a model's input table: its only matrix, made writable float32 in place if it is not, or a copy."""
+def inputs_of(model: Word2Vec) -> Any:
+    """Return a model's input table, whose matrices are made writable float32 in place if they are not."""
     parts = input_parts(model)
-    if len(parts) > 1:
-        return joined(parts, [part.get(model) for part in parts])
-    inputs = np.require(parts[0].get(model), np.float32, ["C", "W"])
-    parts[0].set(model, inputs)
-    return inputs
+    for part in parts:
+        part.set(model, np.require(part.get(model), np.float32, ["C", "W"]))
+    matrices = [part.get(model) for part in parts]
+    return matrices[0] if len(parts) == 1 else JoinedRows(parts, matrices)
 
 
 def set_inputs(model: Word2Vec, inputs: Any) -> None:
@@ -106,10 +138,8 @@ def set_inputs(model: Word2Vec, inputs: Any) -> None:
     parts = input_parts(model)
     if len(parts) == 1:
         parts[0].set(model, inputs)
-        return
-    for part in parts:
-        part.set(model, np.require(part.get(model), np.float32, ["C", "W"]))
-    write_back(parts, inputs, [part.get(model) for part in parts])
+    else:
+        inputs_of(model)[:] = inputs
 
 
 def lock_factors_of(model: Word2Vec) -> Float32Array:
@@ -118,7 +148,8 @@ def lock_factors_of(model: Word2Vec) -> Float32Array:
     factors = [part.factors(model) for part in parts]
     if len(parts) == 1 or all(len(each) == 1 and each[0] == factors[0][0] for each in factors):
         return factors[0]
-    return joined(parts, [np.resize(each, part.rows) for each, part in zip(factors, parts, strict=True)])
+    whole = [np.resize(each, part.rows) for each, part in zip(factors, parts, strict=True)]
+    return np.asarray(JoinedRows(parts, whole))
 
 
 def set_lock_factors(model: Word2Vec, factors: Float32Array) -> None:
@@ -127,6 +158,6 @@ def set_lock_factors(model: Word2Vec, factors: Float32Array) -> None:
     is_one_each = len(parts) == 1 or len(factors) == 1
     each = [factors.copy() if is_one_each else np.ones(part.rows, np.float32) for part in parts]
     if not is_one_each:
-        write_back(parts, factors, each)
+        JoinedRows(parts, each)[:] = factors
     for part, of_part in zip(parts, each, strict=True):
         setattr(getattr(model, part.owner), part.locks, of_part)

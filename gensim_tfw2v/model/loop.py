@@ -159,6 +159,7 @@ class TrainingLoop:
                 has_backup = False
                 if self._callbacks:  # they may read the model, and change it
                     sync.pull()
+                    model._clear_post_train()
                     has_backup = True
                 elif not is_last:  # after the last epoch the model is brought up to date at once
                     # The best epoch's vectors are kept here, so servers must not take training back to before it.

@@ -11,13 +11,15 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from gensim.models import FastText, Word2Vec
 from gensim.models.fasttext import FastTextKeyedVectors
+from gensim.utils import SaveLoad, unpickle
 
 from gensim_tfw2v.arrays import Int64Array
-from gensim_tfw2v.blocks.bags import Bags
+from gensim_tfw2v.blocks.bags import Bags, distinct_ids
 from gensim_tfw2v.native.functions import call
 
 _SETTINGS = ("min_n", "max_n", "bucket")  # attributes of the keyed vectors
 _MOST_BUCKETS = 2**31 - 1  # numbers of buckets are int32
+_WORDS_AT_ONCE = 256  # so that word vectors need no copy of all rows of n-grams
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,16 @@ def set_word_vectors(vectors: FastTextKeyedVectors) -> None:
     if not vectors.bucket:
         vectors.vectors = vectors.vectors_vocab
         return
-    found = ngrams_of(vectors)
-    vectors.vectors = found.bags.means(np.concatenate([vectors.vectors_vocab, vectors.vectors_ngrams[found.used]]))
+    found, words = ngrams_of(vectors), len(vectors.vectors_vocab)
+    means = np.empty_like(vectors.vectors_vocab, np.float32, subok=False)
+    for first in range(0, words, _WORDS_AT_ONCE):
+        part = slice(first, min(first + _WORDS_AT_ONCE, words))
+        bags = found.bags.some(np.arange(part.start, part.stop, dtype=np.int32))
+        members, rows = distinct_ids(bags.members, words + len(found.used))
+        own, of_ngrams = rows[rows < words], found.used[rows[rows >= words] - words]
+        both = np.concatenate([vectors.vectors_vocab[own], vectors.vectors_ngrams[of_ngrams]])
+        means[part] = Bags(members, bags.offsets).means(both)
+    vectors.vectors = means
 
 
 def set_ngrams(vectors: FastTextKeyedVectors) -> None:
@@ -81,7 +91,8 @@ def set_ngrams(vectors: FastTextKeyedVectors) -> None:
 @contextlib.contextmanager
 def found_quickly(vectors: Any) -> Iterator[None]:
     """Have keyed vectors find n-grams, and word vectors, by compiled code meanwhile if words have n-grams."""
-    if not isinstance(vectors, FastTextKeyedVectors) or not 0 < vectors.bucket <= _MOST_BUCKETS:
+    bucket = getattr(vectors, "bucket", 0)  # models of old versions of gensim have it elsewhere
+    if not isinstance(vectors, FastTextKeyedVectors) or not 0 < bucket <= _MOST_BUCKETS:
         yield
         return
     vectors.recalc_char_ngram_buckets = lambda: set_ngrams(vectors)
@@ -90,6 +101,16 @@ def found_quickly(vectors: Any) -> Iterator[None]:
         yield
     finally:
         del vectors.recalc_char_ngram_buckets, vectors.adjust_vectors
+
+
+def loaded_quickly(fname: str, mmap: str | None = None) -> Any:
+    """Return what `gensim.utils.SaveLoad.load` returns; n-grams and word vectors are not in the file, but found."""
+    compress, subname = SaveLoad._adapt_by_suffix(fname)
+    saved = unpickle(fname)
+    with found_quickly(getattr(saved, "wv", None)):
+        saved._load_specials(fname, mmap, compress, subname)
+    saved.add_lifecycle_event("loaded", fname=fname)
+    return saved
 
 
 def subword_settings(model: Word2Vec) -> dict[str, int]:

@@ -14,7 +14,7 @@ from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.files.models import keyed_documents
 from gensim_tfw2v.model.consistency import check_fits, check_rows
 from gensim_tfw2v.model.input_parts import input_parts
-from gensim_tfw2v.model.tables import keep_inputs, tables_of, tables_of_words
+from gensim_tfw2v.model.tables import tables_of, tables_of_words
 from gensim_tfw2v.placement.contract import ModelTables, Placement
 from gensim_tfw2v.placement.row_states import STATE_SUFFIX
 from gensim_tfw2v.training.cadence import BackupCadence
@@ -68,7 +68,7 @@ class TableSync:
             return tables
         return replace(
             tables,
-            inputs=tables.inputs[: of_words.size] if of_words.used is None else of_words.get(self._model),
+            inputs=np.asarray(tables.inputs[: of_words.size]) if of_words.used is None else of_words.get(self._model),
         )
 
     def look_at_documents(self) -> Any:
@@ -80,32 +80,31 @@ class TableSync:
         """Return current rows `first` to `end` of the table of this name, to be read only."""
         if self._is_pushed:
             return self.placement.rows(table, first, end)
-        rows: Float32Array = self._tables().present()[table][first:end]
-        return rows
+        return np.asarray(self._tables().present()[table][first:end])
 
     def pull(self) -> None:
-        """Copy the current vectors into the model, which has them from then on."""
+        """Copy the current tables into the model, which has them from then on.
+
+        What follows from them is brought up to date by the model's `_clear_post_train`.
+        """
         if self._is_pushed:
             self._read()
-            self._model._clear_post_train()  # what is derived from the former values
             self._is_pushed = False
 
     def copies(self) -> dict[str, Float32Array]:
         """Return copies of the current tables by name, and one column with the states of each, as checkpoints do."""
         tables = self.look()
-        states = {name + STATE_SUFFIX: values[:, np.newaxis] for name, values in tables.states.items()}
+        states = {name + STATE_SUFFIX: np.asarray(values)[:, np.newaxis] for name, values in tables.states.items()}
         found = tables.present() | states
-        return found if self._is_pushed else {name: values.copy() for name, values in found.items()}
+        return found if self._is_pushed else {name: np.array(values) for name, values in found.items()}
 
     def put(self, copies: Mapping[str, Float32Array]) -> None:
-        """Set the model's vectors, which it has from now on, and the states of their rows to these values."""
+        """Set the model's tables, which it has from now on, and the states of their rows to these values, as `pull`."""
         tables = self._tables()
         for name, table in tables.present().items():
-            np.copyto(table, copies[name])
+            table[:] = copies[name]
         for name, states in tables.states.items():
-            np.copyto(states, copies[name + STATE_SUFFIX][:, 0])
-        keep_inputs(self._model, tables)
-        self._model._clear_post_train()
+            states[:] = copies[name + STATE_SUFFIX][:, 0]
         self._is_pushed = False
 
     def back_up(self, is_due: bool = False) -> bool:
@@ -131,7 +130,6 @@ class TableSync:
                 self._buffer = tables.empty()
             self.placement.read_into(self._buffer)
             self._buffer.copy_to(tables)
-        keep_inputs(self._model, tables)
 
     def check_words(self) -> None:
         """Raise RuntimeError if there are more or fewer words than when training began."""
@@ -186,7 +184,8 @@ class TableSync:
 
 def _furthest(before: Float32Array, now: Float32Array) -> tuple[int, float]:
     """Return the row in which two matrices differ most, and the length of the difference."""
-    squares = [float(np.sum(np.square(np.subtract(*rows, dtype=np.float64)))) for rows in zip(now, before, strict=True)]
+    both = zip(np.asarray(now), np.asarray(before), strict=True)
+    squares = [float(np.sum(np.square(np.subtract(*rows, dtype=np.float64)))) for rows in both]
     if not squares:
         return 0, 0.0
     row = int(np.argmax(squares))

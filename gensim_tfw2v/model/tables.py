@@ -13,12 +13,11 @@ from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.model.documents import output_size
 from gensim_tfw2v.model.input_parts import (
     InputPart,
+    JoinedRows,
     input_parts,
-    joined,
-    joined_inputs,
+    inputs_of,
     lock_factors_of,
     set_inputs,
-    write_back,
 )
 from gensim_tfw2v.placement.contract import ModelTables, RemoteMatrix, check_is_here
 from gensim_tfw2v.placement.remote.server_matrix import server_matrices
@@ -72,10 +71,10 @@ def matrix_of(model: Word2Vec, table: str) -> Any:
     if table in _OUTPUTS:
         return getattr(model, _OUTPUTS[table], None)
     first = input_parts(model)[0].get(model)
-    return first if first is None or isinstance(first, RemoteMatrix) else joined_inputs(model)
+    return first if first is None or isinstance(first, RemoteMatrix) else inputs_of(model)
 
 
-def _states_for(model: Word2Vec, row_counts: Mapping[str, int]) -> dict[str, Float32Array]:
+def _states_for(model: Word2Vec, row_counts: Mapping[str, int]) -> dict[str, Any]:
     """Return what the optimizer keeps for the rows of each table, one number each, for so many rows.
 
     Rows that are new begin with a state of 0. Like their vectors, nodes keep their states when the Huffman tree grows.
@@ -94,7 +93,7 @@ def _states_for(model: Word2Vec, row_counts: Mapping[str, int]) -> dict[str, Flo
             kept[name][: len(before)] = before
     states = {name: kept[name] for name in row_counts}
     if len(parts) > 1:
-        states["inputs"] = joined(parts, [kept[name] for name in of_inputs])
+        return states | {"inputs": JoinedRows(parts, [kept[name] for name in of_inputs])}
     return states
 
 
@@ -103,7 +102,7 @@ def set_states(model: Word2Vec, states: Mapping[str, Float32Array]) -> None:
     parts, kept = input_parts(model), dict(states)
     if len(parts) > 1 and "inputs" in states:
         kept |= {name: np.zeros(rows, np.float32) for name, rows in _state_rows(parts).items()}
-        write_back(parts, states["inputs"], [kept[name] for name in _state_rows(parts)])
+        JoinedRows(parts, [kept[name] for name in _state_rows(parts)])[:] = states["inputs"]
     model.optimizer_states = kept
 
 
@@ -113,15 +112,6 @@ def _state_rows(parts: Sequence[InputPart]) -> dict[str, int]:
     Those of further parts are apart, so that they stay theirs when there are more words.
     """
     return {("inputs" if number == 0 else part.matrix): part.rows for number, part in enumerate(parts)}
-
-
-def keep_inputs(model: Word2Vec, tables: ModelTables) -> None:
-    """Write the input table, and the states of its rows, back into a model whose table is a copy."""
-    parts = input_parts(model)
-    if len(parts) > 1:
-        set_inputs(model, tables.inputs)
-        if "inputs" in tables.states:
-            write_back(parts, tables.states["inputs"], [model.optimizer_states[name] for name in _state_rows(parts)])
 
 
 class ServerKeyedVectors(KeyedVectors):

@@ -53,7 +53,11 @@ def train(model: Word2Vec, arguments: TrainArguments) -> tuple[int, int]:
             check_server_states(model)
         _begin(model, arguments.compute_loss, callbacks)
         start = default_timer() - 0.00001
-        of_epochs = TrainingLoop(plan_for(model, arguments, beginning)).run()
+        loop = TrainingLoop(plan_for(model, arguments, beginning))
+        try:
+            of_epochs = loop.run()
+        finally:
+            model._clear_post_train()  # what follows from the trained rows, however training ends
     return _end(model, of_epochs, default_timer() - start, callbacks)
 
 
@@ -138,7 +142,6 @@ def _end(
     raw_words = sum(counts.raw_words for counts in of_epochs)
     model._log_train_end(raw_words, trained_words, seconds, sum(counts.blocks for counts in of_epochs))
     model.train_count += 1
-    model._clear_post_train()
     for callback in callbacks:
         callback.on_train_end(model)
     return trained_words, raw_words

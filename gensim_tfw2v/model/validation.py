@@ -6,6 +6,7 @@ import functools
 from collections.abc import Sequence, Sized
 from typing import Any
 
+import numpy as np
 from gensim.models import Word2Vec
 
 from gensim_tfw2v import tuning
@@ -112,8 +113,7 @@ def measured_now(model: Word2Vec, validation: Any, metric: str) -> float:
     matrix = functools.cache(functools.partial(matrix_of, model))
 
     def read(table: str, first: int, end: int) -> Float32Array:
-        rows: Float32Array = matrix(table)[first:end]
-        return rows
+        return np.asarray(matrix(table)[first:end])
 
     if metric == LOSS:
         pairs = validation_pairs(sentences, _pair_settings(model), entropy)

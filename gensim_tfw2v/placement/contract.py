@@ -88,7 +88,10 @@ def check_is_here(matrix: Any) -> None:
 
 @dataclass
 class ModelTables:
-    """The model's matrices, float32 [rows, vector size]: arrays, or a `RemoteMatrix` each; absent ones are None."""
+    """The model's matrices, float32 [rows, vector size]: arrays, or a `RemoteMatrix` each; absent ones are None.
+
+    In place of an array may be what has a shape and slices that are read by `np.asarray`, and assigned to.
+    """
 
     inputs: Float32Array
     outputs: Float32Array | None  # one row a word, for negative sampling
@@ -111,7 +114,9 @@ class ModelTables:
 
     def empty(self) -> ModelTables:
         """Return tables of the same shapes, to be written to; a matrix on the servers is the same one."""
-        return self._changed(lambda values: values if isinstance(values, RemoteMatrix) else np.empty_like(values))
+        return self._changed(
+            lambda values: values if isinstance(values, RemoteMatrix) else np.empty(values.shape, np.float32)
+        )
 
     def _changed(self, change: Callable[[Any], Any]) -> ModelTables:
         """Return the tables with other values for every table and its states."""
@@ -121,9 +126,9 @@ class ModelTables:
     def copy_to(self, other: ModelTables) -> None:
         """Write the values that are in this process into other tables of the same shapes."""
         for name, values in self.in_process().items():
-            np.copyto(getattr(other, name), values)
+            getattr(other, name)[:] = values
         for name, values in self.states.items():
-            np.copyto(other.states[name], values)
+            other.states[name][:] = values
 
     @property
     def store(self) -> RemoteStore | None:

@@ -17,7 +17,7 @@ from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.corpus.positions import BEGINNING, PassPosition
 from gensim_tfw2v.placement.contract import ModelTables, Placement
 
-_NUMBERS_AT_ONCE = 2**22  # of a table that is read
+_NUMBERS_AT_ONCE = 2**20  # of a table that is read
 STATE_SUFFIX = ".state"
 """What the name of a table's states adds to the table's."""
 

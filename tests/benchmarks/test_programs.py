@@ -95,6 +95,14 @@ def test_a_program_can_keep_its_own_learning_rate_and_subsampling(name: str, tmp
     assert set(given) - set(own) == rates | {str(job.sample), str(job.alpha)}
 
 
+def test_fasttext_trains_ngrams_where_they_are_asked_for(tmp_path: Path) -> None:
+    program, job = systems.SYSTEMS["fasttext"], Job("fasttext", "corpus.txt")
+    assert isinstance(program, systems.Program)
+    plain, with_ngrams = (program.training(tmp_path / "vectors.vec", replace(job, subwords=each)) for each in (0, 1))
+    assert plain[plain.index("-maxn") + 1] == "0"
+    assert "-maxn" not in with_ngrams  # its own default is gensim's
+
+
 def test_a_mode_that_a_program_does_not_train_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "pWord2Vec"
     program.touch(0o755)

@@ -97,21 +97,19 @@ def test_tensorboard_of_a_folder_that_is_not_there_is_refused(capsys: pytest.Cap
     assert "no/such/folder" in error_of(capsys)
 
 
-def test_tensorboard_serves_on_loopback_until_interrupted(tmp_path: Path) -> None:
-    with serving(tmp_path) as (address, process):
+def test_tensorboard_serves_on_loopback_until_interrupted_and_prints_its_address_alone(
+    corpus: Path, tmp_path: Path
+) -> None:
+    logs = tmp_path / "logs"
+    assert train(corpus, tmp_path / "model", "--logdir", logs, "--quiet") == 0
+    with serving(logs) as (address, process):
         assert address.startswith("http://127.0.0.1:")
         with urllib.request.urlopen(address, timeout=60) as page:
             assert b"TensorBoard" in page.read()
+        for other in ("data/plugins_listing", "data/plugin/projector/runs"):
+            urllib.request.urlopen(address + other, timeout=60).close()
         process.send_signal(signal.SIGINT)
         assert process.wait(60) in (0, 130)
-
-
-def test_tensorboard_prints_its_address_and_nothing_of_tensorflow(corpus: Path, tmp_path: Path) -> None:
-    logs = tmp_path / "logs"
-    assert train(corpus, tmp_path / "model", "--logdir", logs, "--quiet") == 0
-    with serving(logs) as (address, _):
-        for page in ("", "data/plugins_listing", "data/plugin/projector/runs"):
-            urllib.request.urlopen(address + page, timeout=60).close()
     first, second = printed_file(logs).read_text().splitlines()
     assert first == f"starting TensorBoard on '{logs}'"
     assert re.fullmatch(rf"TensorBoard \S+ at {address} \(Press CTRL\+C to quit\)", second)

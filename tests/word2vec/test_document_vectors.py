@@ -28,7 +28,15 @@ def test_documents_of_one_topic_are_alike(mode: dict[str, Any]) -> None:
     assert near[same].mean() > near[~same & ~np.eye(60, dtype=bool)].mean() + 0.1
 
 
-@pytest.mark.parametrize("mode", [MODES[name] for name in ("dm-hierarchical", "dbow", "dbow-hierarchical")], ids=str)
+@pytest.mark.parametrize(
+    "mode",
+    [
+        pytest.param(MODES["dm-hierarchical"], marks=pytest.mark.slow),
+        MODES["dbow"],
+        pytest.param(MODES["dbow-hierarchical"], marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
 def test_similarities_of_lee_documents_are_as_in_gensim(mode: dict[str, Any]) -> None:
     documents = lee()
     settings = {**SMALL, "vector_size": 50, "min_count": 2, "epochs": 20, "workers": 2} | mode
@@ -44,7 +52,7 @@ def test_lee_documents_are_found_again_from_their_words(mode: dict[str, Any]) ->
     documents = lee()
     settings = {**SMALL, "vector_size": 50, "min_count": 2, "epochs": 20, "workers": 2} | mode
     model = TFDoc2Vec(documents, **settings)
-    assert found_again(model, np.array([model.infer_vector(document.words) for document in documents])) > 0.9
+    assert found_again(model, np.array([model.infer_vector(document.words) for document in documents[:100]])) > 0.9
     assert found_again(model, model.infer_corpus(documents)) > 0.9
 
 

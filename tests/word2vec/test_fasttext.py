@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from gensim.models import FastText, Word2Vec
+from gensim.models.callbacks import CallbackAny2Vec
+from gensim.models.fasttext import FastTextKeyedVectors, save_facebook_model
 from gensim.test.utils import datapath
 from support.contract import PURE_MODES, topic_gap, two_topics
 from support.stopping import StopError, StopInSecondPass
 
-from gensim_tfw2v import TFFastText, TFWord2Vec, load_facebook_model, local_cluster
+from gensim_tfw2v import TFFastText, TFWord2Vec, fasttext, load_facebook_model, local_cluster
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 from gensim_tfw2v.model.validation import measured_now
 
@@ -143,6 +146,104 @@ def test_a_file_of_fasttext_is_opened_and_trained_on() -> None:
     model.build_vocab(sentences[:20], update=True)
     model.train(sentences, total_examples=400, epochs=5)
     assert "landlord" in model.wv.key_to_index and (model.wv["landlady"] != before).any()
+
+
+@pytest.mark.parametrize("name", ["crime-and-punishment.bin", "toy-model.bin", "toy-model-pretrained.bin"])
+def test_a_file_of_fasttext_is_written_again_byte_for_byte(name: str, tmp_path: Path) -> None:
+    model = load_facebook_model(datapath(name))
+    save_facebook_model(model, str(tmp_path / name))
+    assert (tmp_path / name).read_bytes() == Path(datapath(name)).read_bytes()
+
+
+def test_the_matrices_of_a_file_of_fasttext_are_read_once_and_not_copied() -> None:
+    vectors = load_facebook_model(datapath("crime-and-punishment.bin")).wv
+    assert vectors.vectors_vocab.base is vectors.vectors_ngrams.base is not None
+
+
+def test_a_damaged_file_of_fasttext_is_named(tmp_path: Path) -> None:
+    content = bytearray(Path(datapath("crime-and-punishment.bin")).read_bytes())
+    assert content[40:44] == (100).to_bytes(4, "little")
+    content[40:44] = (99).to_bytes(4, "little")  # the number of n-grams' vectors
+    (tmp_path / "damaged.bin").write_bytes(content)
+    with pytest.raises(ValueError, match=r"damaged.bin' has 391 vectors for 291 words and 99 n-grams; it is damaged"):
+        load_facebook_model(tmp_path / "damaged.bin")
+
+
+def test_a_file_of_another_tree_is_opened_with_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    content = bytearray(Path(datapath("crime-and-punishment.bin")).read_bytes())
+    assert content[32:36] == (2).to_bytes(4, "little")
+    content[32:36] = (1).to_bytes(4, "little")  # the loss
+    (tmp_path / "tree.bin").write_bytes(content)
+    assert load_facebook_model(datapath("crime-and-punishment.bin")).hs == 0 and not caplog.records
+    assert load_facebook_model(tmp_path / "tree.bin").hs == 1
+    assert "tree.bin was trained by hierarchical softmax" in caplog.text
+
+
+def test_files_are_opened_without_gensims_loops_over_ngrams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = trained(epochs=1)
+    model.save(tmp_path / "model")
+    save_facebook_model(model, str(tmp_path / "model.bin"))
+
+    def loop(*_: Any) -> None:
+        raise AssertionError("gensim's loop")
+
+    for name in ("recalc_char_ngram_buckets", "adjust_vectors"):
+        monkeypatch.setattr(FastTextKeyedVectors, name, loop)
+    for opened in (TFFastText.load(tmp_path / "model"), load_facebook_model(tmp_path / "model.bin")):
+        assert_equal(opened, model)
+        assert not {"recalc_char_ngram_buckets", "adjust_vectors"} & vars(opened.wv).keys()
+
+
+def fits_rows(model: TFFastText) -> bool:
+    """Return whether word vectors are those that follow from the rows."""
+    found = model.wv.vectors
+    fasttext.set_word_vectors(model.wv)
+    return bool((model.wv.vectors == found).all())
+
+
+def test_word_vectors_are_computed_once_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = TFFastText(**SETTINGS)
+    model.build_vocab(SENTENCES)
+    calls: list[Any] = []
+    compute = fasttext.set_word_vectors
+    monkeypatch.setattr(fasttext, "set_word_vectors", lambda vectors: (calls.append(vectors), compute(vectors)))
+    model.train(SENTENCES, total_examples=model.corpus_count, epochs=2, validation=0.1, early_stopping=1)
+    assert calls == [model.wv]
+    assert fits_rows(model)
+
+
+def test_word_vectors_fit_their_rows_in_callbacks_and_after_a_training_that_fails() -> None:
+    fit: list[bool] = []
+
+    class Check(CallbackAny2Vec):
+        def on_epoch_end(self, model: TFFastText) -> None:
+            fit.append(fits_rows(model))
+
+    model = trained(callbacks=[Check()])
+    before = model.wv.vectors.copy()
+    with pytest.raises(StopError):
+        model.train(StopInSecondPass(SENTENCES), total_examples=len(SENTENCES), epochs=3)
+    assert fit == [True] * 3
+    assert fits_rows(model) and (model.wv.vectors != before).any()
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adagrad"])
+def test_training_makes_no_second_copy_of_the_rows_of_ngrams(optimizer: str) -> None:
+    rng = np.random.default_rng(5)
+    words = ["".join(letters) for letters in rng.choice(list("abcdefghijklmnopqrstuvwxyz"), (4000, 12))]
+    sentences = [words[first : first + 20] for first in range(0, len(words), 20)]
+    settings = {"vector_size": 128, "bucket": 200_000, "min_count": 1, "workers": 1, "optimizer": optimizer}
+    model = TFFastText(**settings)
+    model.build_vocab(sentences)
+    trained_rows = len(words) + len(np.unique(np.concatenate(model.wv.buckets_word)))
+    model.train(sentences, total_examples=len(sentences), epochs=1)  # imports TensorFlow
+    tracemalloc.start()
+    try:
+        model.train(sentences, total_examples=len(sentences), epochs=1)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < trained_rows * 128 * 4 / 2
 
 
 def test_new_words_leave_ngrams_their_states() -> None:

@@ -98,8 +98,9 @@ class LocalPlacement(Placement):
         with self._tf.device(self._device.place):
             if name not in self._variables:
                 self._variables[name] = self._zeros(name, values.shape)
-            for rows, part in _pieces(values):
-                self._kernel.write_rows(table=self._memory_of(name), rows=rows, values=part)
+            for rows in _pieces(values):
+                numbers = np.arange(rows.start, rows.stop, dtype=np.int32)
+                self._kernel.write_rows(table=self._memory_of(name), rows=numbers, values=np.asarray(values[rows]))
 
     def _zeros(self, name: str, shape: tuple[int, ...]) -> Any:
         """Return a table of zeros; raise MemoryError if the device has no room for it."""
@@ -157,8 +158,8 @@ class LocalPlacement(Placement):
 
     def read_table(self, name: str, values: Float32Array) -> None:
         """Write the current values of one table, or its first columns, into an array."""
-        for numbers, part in _pieces(values):
-            np.copyto(part, self._read(name, numbers)[:, : part.shape[1]])
+        for rows in _pieces(values):
+            values[rows] = self.rows(name, rows.start, rows.stop)[:, : values.shape[1]]
 
     def rows(self, table: str, first: int, end: int) -> Float32Array:
         return self._read(table, np.arange(first, end, dtype=np.int32))
@@ -174,8 +175,7 @@ class LocalPlacement(Placement):
         self._variables.clear()
 
 
-def _pieces(values: Float32Array) -> Iterator[tuple[Int32Array, Float32Array]]:
-    """Yield the numbers of a few rows of a table at a time, and these rows."""
+def _pieces(values: Float32Array) -> Iterator[slice]:
+    """Yield a few rows of a table at a time."""
     for first in range(0, len(values), _ROWS_AT_ONCE):
-        part = np.asarray(values[first : first + _ROWS_AT_ONCE])
-        yield np.arange(first, first + len(part), dtype=np.int32), part
+        yield slice(first, min(first + _ROWS_AT_ONCE, len(values)))
