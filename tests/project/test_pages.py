@@ -312,6 +312,40 @@ def test_the_workers_that_an_example_starts_train_all_blocks_and_end_with_it(pri
     assert [address for address in addresses if answers(address)] == []
 
 
+@pytest.mark.slow
+def test_a_search_logs_synonyms_are_found(printed: Callable[[Path], str]) -> None:
+    ((found, true),) = re.findall(r"pairs proposed, (\d+) of the (\d+) true ones", printed(MORE))
+    assert int(found) > 0.9 * int(true)
+
+
+@pytest.mark.slow
+def test_new_items_find_their_kind_among_the_vectors_of_the_day_before_unless_the_model_is_new(
+    printed: Callable[[Path], str],
+) -> None:
+    found = figures(printed(MORE), ["a new model", "continued", "frozen outputs"])
+    assert found["a new model"][0] < 0.6 and found["a new model"][1] < 0.2
+    for way in ("continued", "frozen outputs"):
+        assert found[way][0] > 0.95 and found[way][1] > 0.9
+
+
+@pytest.mark.slow
+def test_hidden_citations_are_nearer_than_random_papers(printed: Callable[[Path], str]) -> None:
+    (nearer,) = re.findall(r"nearer than a random paper: ([\d.]+)$", printed(MORE), re.MULTILINE)
+    assert float(nearer) > 0.85
+
+
+@pytest.mark.slow
+def test_both_classes_show_the_same_in_gensims_tutorial_and_a_stopped_training_ends_with_equal_vectors(
+    printed: Callable[[Path], str],
+) -> None:
+    output = printed(MORE)
+    names = "numbers of a vector|words after load|words with min_count=10|sections of analogies|loss above 0"
+    shown = re.findall(rf"^(?:{names}) +(\S+) +(\S+)$", output, re.MULTILINE)
+    assert [ours for _, ours in shown] == [gensims for gensims, _ in shown]
+    assert len(shown) == 5
+    assert "equal vectors: True" in output
+
+
 def imports_in_pages() -> list[str]:
     """Return what the pages import of the package, also in commands that no test runs."""
     text = "\n".join(page.read_text(encoding="utf8") for page in [ROOT / "README.md", *DOCS.rglob("*.md")])
