@@ -136,7 +136,7 @@ def _check_together(arguments: argparse.Namespace, settings: Mapping[str, Any], 
 
             check_documents(settings)
         check_validation({**settings, "corpus_file": str(arguments.corpus)})
-        check_weights_fit(weights, **_corpus(arguments))
+        check_weights_fit(weights, **open_corpus(arguments.corpus, arguments.column))
 
 
 def _corpus(arguments: argparse.Namespace) -> dict[str, Any]:

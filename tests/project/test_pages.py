@@ -32,6 +32,8 @@ MOST_WORDS = {
     "tutorials/graphs.md": 800,
     "tutorials/node2vec.md": 700,
     "tutorials/first-cluster.md": 500,
+    "tutorials/misspelt-search.md": 450,
+    "tutorials/classify-documents.md": 450,
     "how-to/corpora.md": 600,
     "how-to/encode.md": 450,
     "how-to/document-vectors.md": 400,
@@ -298,6 +300,28 @@ def test_a_model_of_gensim_that_is_trained_further_matches_more_halves_and_is_ge
     assert (before, after) == ("before", "after")
     assert int(many) > int(few)
     assert int(high) > int(low) + 8
+
+
+@pytest.mark.slow
+def test_vectors_find_misspelt_words_as_the_page_shows_and_spelling_ranks_them_better(
+    printed: Callable[[Path], str],
+) -> None:
+    page = DOCS / "tutorials" / "misspelt-search.md"
+    names = ["difflib", "FastText", "TFFastText", "TFFastText, then difflib"]
+    shown, found = figures(page.read_text(encoding="utf8"), names), figures(printed(page), names)  # of two mistakes
+    for name in names:
+        assert found[name][:2] == pytest.approx(shown[name][:2], abs=0.08)
+    assert found["difflib"][0] > found["TFFastText, then difflib"][0] > found["TFFastText"][0]
+
+
+@pytest.mark.slow
+def test_posts_are_classified_as_the_page_shows_and_as_by_gensims_vectors(printed: Callable[[Path], str]) -> None:
+    page = DOCS / "tutorials" / "classify-documents.md"
+    names = ["TF-IDF of words", "TFWord2Vec, mean of words", "Doc2Vec, dm=0", "TFDoc2Vec, dm=0", "TFDoc2Vec, dm=1"]
+    shown, found = figures(page.read_text(encoding="utf8"), names), figures(printed(page), names)
+    for name in names:
+        assert found[name][:2] == pytest.approx(shown[name][:2], abs=0.06)
+    assert found["TFDoc2Vec, dm=0"][:2] == pytest.approx(found["Doc2Vec, dm=0"][:2], abs=0.06)
 
 
 @pytest.mark.slow
