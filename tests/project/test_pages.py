@@ -36,7 +36,7 @@ MOST_WORDS = {
     "tutorials/classify-documents.md": 450,
     "how-to/corpora.md": 600,
     "how-to/encode.md": 450,
-    "how-to/document-vectors.md": 400,
+    "how-to/document-vectors.md": 500,
     "how-to/weights.md": 400,
     "how-to/subwords.md": 500,
     "how-to/tune.md": 900,
