@@ -80,7 +80,7 @@ def placed(design: DesignPromises) -> Iterator[PlacedTables]:
         choices = choices_for(model, choice, len(SENTENCES), WORDS)
         maker, tags = block_maker(model, choices), tag_lists_of(model)
         if tags is not None:
-            maker = with_documents(maker, model, tags, input_parts(model)[0].size, None)
+            maker = with_documents(maker, model, tags, input_parts(model)[0].size, None, by_run=True)
         placement = make_placement(choice, choices.settings, maker)
         try:
             yield PlacedTables(placement, model)
