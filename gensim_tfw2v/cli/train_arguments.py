@@ -69,6 +69,8 @@ _OF_GENSIM: dict[str, tuple[tuple[Any, ...], ...]] = {
     "documents (with --documents)": (
         ("dm", None, 1, "distributed memory (1), or a distributed bag of words (0)"),
         ("dm_mean", None, None, "with --dm 1, take the sum (0) or the mean (1) of the context", "as --cbow-mean"),
+        ("dm_concat", None, 0, "with --dm 1, concatenate the vectors of the document and of the context"),
+        ("dm_tag_count", "N", 1, "tags that each document has, with --dm-concat 1"),
         ("dbow_words", None, 0, "with --dm 0, train vectors of words by skip-gram as well"),
     ),
     "vocabulary": (

@@ -40,6 +40,7 @@ _GENSIM_RULES: dict[str, Rule] = {
     "min_n": WholeNumber(0, converts=True),
     "max_n": WholeNumber(0, converts=True),
     "bucket": WholeNumber(0, converts=True),
+    "dm_tag_count": WholeNumber(0, converts=True),
 }
 _RULES = _GENSIM_RULES | {argument.name: argument.rule for argument in OWN_ARGUMENTS if argument.rule is not None}
 

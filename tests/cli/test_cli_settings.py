@@ -61,7 +61,7 @@ def test_every_gensim_setting_is_a_flag_with_gensims_default() -> None:
 
 def test_every_argument_of_the_class_of_documents_is_a_flag() -> None:
     not_for_a_command_line = {"documents", "corpus_file", "hashfxn", "trim_rule", "callbacks", "weights"}
-    not_for_a_command_line |= {"dm_concat", "dm_tag_count", "dv", "dv_mapfile"}
+    not_for_a_command_line |= {"dv", "dv_mapfile", "cache", "checkpoints"}
     not_for_a_command_line.add("dm_mean")  # --dm-mean sets cbow_mean
     expected = {
         name: parameter.default
