@@ -138,8 +138,8 @@ def test_a_finished_training_resumes_to_its_own_vectors(
         (["--documents", "--sg"], "--sg does not go with --documents; leave it out"),
         (["--documents", "--subwords"], "--documents does not go with --subwords; leave one of them out"),
         (["--documents", "--edges"], "--documents does not go with --edges; leave one of them out"),
-        (["--documents", "--reproducible"], "reproducible=True does not go with documents"),
-        (["--documents", "--tags", "--validation", 0.1], "validation=0.1 does not go with documents"),
+        (["--documents", "--dm-concat", 1, "--reproducible"], "reproducible=True does not go with dm_concat=1"),
+        (["--documents", "--distribution", "partition"], "distribution='partition' does not go with documents"),
     ],
 )
 def test_flags_that_do_not_go_together_are_refused(
