@@ -31,7 +31,7 @@ class DocumentBlockMaker(BlockMaker):
     """How many tags have a vector."""
     first_row: int
     """The input row of the first tag."""
-    runs_apart: bool
+    runs_apart: bool = False
     """Whether runs that follow each other are in different batches, where a batch moves the rows of a document once."""
 
     def make(self, sentences: Sentences, random: RandomNumbers) -> Block | None:

@@ -113,8 +113,8 @@ def test_a_wrong_group_or_field_is_an_error_that_names_it(given: dict[str, Any],
 
 
 def test_documents_are_checked_with_the_fields_of_groups() -> None:
-    with pytest.raises(ValueError, match="validation"):
-        TFDoc2Vec(validation=Validation(0.1))
+    with pytest.raises(ValueError, match=r"validation_metric='hits@10' does not go with documents"):
+        TFDoc2Vec(validation=Validation(0.1, metric="hits@10"))
 
 
 def test_other_methods_and_attributes_refuse_groups_by_name(tmp_path: Path) -> None:
