@@ -258,6 +258,7 @@ def test_a_file_that_is_no_schedule_is_refused(tmp_path: Path) -> None:
     assert "has no schedule" in done.stderr
 
 
+@pytest.mark.slow
 def test_two_schedules_keep_all_promises(tmp_path: Path) -> None:
     check_schedules(tmp_path, "1407", 2, "downpour")  # each process is killed, a server is stopped, on one cluster
 

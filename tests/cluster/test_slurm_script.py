@@ -183,7 +183,9 @@ def test_outside_of_a_job_the_script_says_how_to_submit_it(job: dict[str, str], 
 
 def test_the_commands_of_the_page_have_flags_that_training_has() -> None:
     page = ROOT / "docs" / "how-to" / "slurm.md"
-    submitted = [shlex.split(command) for block in blocks(page) for command in block.commands if "slurm.sbatch" in command]
+    submitted = [
+        shlex.split(command) for block in blocks(page) for command in block.commands if "slurm.sbatch" in command
+    ]
     assert submitted
     for command in submitted:
         place = command.index("cluster/slurm.sbatch")

@@ -21,6 +21,8 @@ MODES: dict[str, dict[str, Any]] = {
     "dbow-words": {"dm": 0, "dbow_words": 1},
 }
 EACH_MODE = pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
+SUMMED = {name: mode for name, mode in MODES.items() if "dm_concat" not in mode}
+"""Modes that train on clusters, by the plain step, with validation and reproducibly."""
 SMALL: dict[str, Any] = {"vector_size": 20, "min_count": 1, "epochs": 5, "seed": 3, "workers": 1}
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from gensim.models.callbacks import CallbackAny2Vec
 from gensim.models.doc2vec import TaggedDocument
-from support.documents import EACH_MODE, MODES, SMALL, TOPICS, arrays_of, topics
+from support.documents import MODES, SMALL, SUMMED, TOPICS, arrays_of, topics
 from support.placements import shared_cluster
 from support.reference_blocks import gensim_paths
 from support.reference_validation import loss_of
@@ -55,7 +55,7 @@ def test_the_loss_is_that_of_words_given_their_documents(mode: dict[str, Any]) -
     assert (found["sentences"], found["words"]) == (60, 60 * 28)
 
 
-@EACH_MODE
+@pytest.mark.parametrize("mode", SUMMED.values(), ids=SUMMED)
 def test_the_loss_of_other_words_of_documents_falls(mode: dict[str, Any]) -> None:
     losses = TFDoc2Vec(TOPICS, **SMALL | mode | {"epochs": 20}, validation=topics(60)).validation_losses
     assert len(losses) == 20

@@ -13,7 +13,7 @@ from gensim import utils
 from gensim.models import Doc2Vec
 from gensim.models.callbacks import CallbackAny2Vec
 from gensim.models.doc2vec import TaggedDocument
-from support.documents import EACH_MODE, MODES, SMALL, TOPICS, arrays_of, found_again, lee, similarities, unit
+from support.documents import EACH_MODE, MODES, SMALL, SUMMED, TOPICS, arrays_of, found_again, lee, similarities, unit
 
 import gensim_tfw2v
 from gensim_tfw2v import TFDoc2Vec
@@ -66,7 +66,7 @@ def test_one_worker_and_one_seed_give_equal_vectors(mode: dict[str, Any]) -> Non
 
 @pytest.mark.parametrize(
     "mode",
-    [pytest.param(each, id=name, marks=[] if name == "dbow" else pytest.mark.slow) for name, each in MODES.items()],
+    [pytest.param(each, id=name, marks=[] if name == "dbow" else pytest.mark.slow) for name, each in SUMMED.items()],
 )
 def test_a_reproducible_training_gives_equal_vectors_with_any_number_of_workers(
     mode: dict[str, Any], monkeypatch: pytest.MonkeyPatch
@@ -99,7 +99,7 @@ def test_a_distributed_bag_of_words_leaves_words_as_they_are_unless_they_are_tra
 
 
 # Concatenated tags have parts of their own, so that vectors of the first and the second one are not alike.
-@pytest.mark.parametrize("mode", [mode for mode in MODES.values() if "dm_concat" not in mode], ids=str)
+@pytest.mark.parametrize("mode", SUMMED.values(), ids=SUMMED)
 def test_tags_may_be_of_both_types_and_several(mode: dict[str, Any]) -> None:
     documents = [TaggedDocument(each.words, [tag, "ABC"[tag % 3]]) for tag, each in enumerate(TOPICS)]
     model = TFDoc2Vec(documents, **SMALL | mode | {"epochs": 40})

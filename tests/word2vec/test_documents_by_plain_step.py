@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.child_process import run_script
-from support.documents import MODES, SMALL, TOPICS, arrays_of, unit
+from support.documents import SMALL, SUMMED, TOPICS, arrays_of, unit
 from support.stand_in_gpu import STAND_IN_GPU
 
 from gensim_tfw2v import TFDoc2Vec
@@ -21,7 +21,7 @@ EACH_MODE = pytest.mark.parametrize(
     "mode",
     [
         pytest.param(mode, id=name, marks=[] if name in ("dm", "dbow") else pytest.mark.slow)
-        for name, mode in MODES.items()
+        for name, mode in SUMMED.items()
     ],
 )
 

@@ -15,9 +15,10 @@ from gensim.models.callbacks import CallbackAny2Vec
 from gensim.models.fasttext import FastTextKeyedVectors, save_facebook_model
 from gensim.test.utils import datapath
 from support.contract import PURE_MODES, topic_gap, two_topics
+from support.placements import shared_cluster
 from support.stopping import StopError, StopInSecondPass
 
-from gensim_tfw2v import TFFastText, TFWord2Vec, fasttext, load_facebook_model, local_cluster
+from gensim_tfw2v import TFFastText, TFWord2Vec, fasttext, load_facebook_model
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 from gensim_tfw2v.model.validation import measured_now
 
@@ -310,10 +311,12 @@ def test_words_without_ngrams_are_rows_alone() -> None:
     assert topic_gap(model.wv) > 0.8 and model.wv.vectors is model.wv.vectors_vocab
 
 
-def test_clusters_train_ngrams_in_three_designs() -> None:
-    with local_cluster(ps=2, workers=2) as cluster:
-        for distribution in ("downpour", "synchronous", "averaging"):
-            model = trained(sg=1, cluster=cluster, distribution=distribution, workers=2, epochs=8)
-            assert_knows_topics(model.wv)
-        settings = {"sg": 1, "cluster": cluster, "distribution": "synchronous", "reproducible": True}
+@pytest.mark.parametrize(
+    "distribution", ["downpour", *(pytest.param(each, marks=pytest.mark.slow) for each in ("synchronous", "averaging"))]
+)
+def test_clusters_train_ngrams_in_three_designs(distribution: str) -> None:
+    settings = {"sg": 1, "cluster": shared_cluster(), "distribution": distribution}
+    assert_knows_topics(trained(**settings, workers=2, epochs=8).wv)
+    if distribution == "synchronous":
+        settings["reproducible"] = True
         assert_equal(trained(**settings, workers=1), trained(**settings, workers=2))
