@@ -13,7 +13,7 @@ from hypothesis.errors import HypothesisException
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 _EXAMPLES = "TFW2V_MACHINE_EXAMPLES"
-_MUTANT_EXAMPLES = 300  # at most: the first failure ends the search
+_MUTANT_EXAMPLES = 1000  # at most: the first failure ends the search
 
 
 def run(machine: type[RuleBasedStateMachine], examples: int, steps: int) -> None:
