@@ -46,6 +46,8 @@ class Doc2VecVectorizer(OfDocuments):
     >>> pipeline.fit([["cat", "meow"], ["dog", "woof"]], ["cat", "dog"])  # doctest: +SKIP
     """
 
+    _own = ("infer_epochs",)
+
     def __init__(
         self,
         *,
@@ -84,20 +86,7 @@ class Doc2VecVectorizer(OfDocuments):
     def fit(self, X: Iterable[Any], y: Any = None) -> Doc2VecVectorizer:
         """Train on documents; `y` is not used."""
         documents = [TaggedDocument(words, [number]) for number, words in enumerate(self._words_of(X))]
-        names = (
-            "vector_size",
-            "window",
-            "min_count",
-            "dm",
-            "dbow_words",
-            "hs",
-            "negative",
-            "sample",
-            "alpha",
-            "epochs",
-        )
-        settings = {name: getattr(self, name) for name in (*names, "workers")} | {"seed": self.random_state}
-        self.model_ = TFDoc2Vec(documents, **settings | dict(self.arguments or {}))
+        self.model_ = TFDoc2Vec(documents, **self._settings())
         self._n_features_out = self.model_.vector_size
         return self
 

@@ -27,10 +27,19 @@ class OfDocuments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     tokenizer: Callable[[Any], Collection[Any]] | None
     workers: int
+    arguments: Mapping[str, Any] | None
+    _own: tuple[str, ...]  # arguments that are not the model's
 
     def check_is_fitted(self) -> None:
         """Raise scikit-learn's NotFittedError before `fit`."""
         check_is_fitted(self)
+
+    def _settings(self) -> dict[str, Any]:
+        """Return the arguments of the model."""
+        settings = self.get_params(deep=False)
+        for name in ("tokenizer", "arguments", *self._own):
+            del settings[name]
+        return settings | {"seed": settings.pop("random_state")} | dict(self.arguments or {})
 
     def _words_of(self, documents: Iterable[Any]) -> list[list[Any]]:
         if isinstance(documents, str) or not hasattr(documents, "__iter__"):
@@ -83,6 +92,7 @@ class Word2VecVectorizer(OfDocuments):
     """
 
     _model_class: type[TFWord2Vec] = TFWord2Vec
+    _own = ("weighting", "sif_a")
 
     def __init__(
         self,
@@ -140,9 +150,7 @@ class Word2VecVectorizer(OfDocuments):
             raise ValueError(f"weighting must be {' or '.join(map(repr, _WEIGHTINGS))}, got {self.weighting!r}")
         if not self.sif_a > 0:
             raise ValueError(f"sif_a must be a number above 0, got {self.sif_a!r}")
-        names = ("vector_size", "window", "min_count", "sg", "hs", "negative", "sample", "alpha", "epochs", "workers")
-        settings = {name: getattr(self, name) for name in names} | {"seed": self.random_state}
-        self.wv_ = self._model_class(documents, **settings | dict(self.arguments or {})).wv
+        self.wv_ = self._model_class(documents, **self._settings()).wv
         self._n_features_out = self.wv_.vector_size
         self._weights: Float32Array | None = None
         self._direction: Float32Array | None = None
