@@ -165,10 +165,10 @@ void train_samples(Run *run);
 /* Trains hidden vectors with nodes on Huffman paths, and adds to their gradients. */
 void train_paths(Run *run);
 
-/* Moves each row against its gradient [width, or input_width] by one step, at the learning rate or the rate that its state gives. A
-   limited step is at most `max_step` long, and is counted. A row whose step is refused stays where it is, so that a
-   table never contains NaN or infinity. A row whose gradient is 0 is not written. `ids` and factors scale the steps if
-   there are any. */
+/* Moves each row against its gradient [width, or input_width] by one step, at the learning rate or the rate that its
+   state gives. A limited step is at most `max_step` long, and is counted. A row whose step is refused stays where it
+   is, so that a table never contains NaN or infinity. A row whose gradient is 0 is not written. `ids` and factors scale
+   the steps if there are any. */
 void move_rows(
     Run *run, Table table, float *const *rows, const int32_t *ids, const float *gradients, int64_t count,
     bool are_limited

@@ -303,7 +303,7 @@ static void train_skip_gram(Call *call) { train(call, true); }
 static void train_cbow(Call *call) { train(call, false); }
 
 #define TABLE_INPUTS                                                                                                   \
-    {"inputs", "float", {BY_INPUT, BY_COLUMN}, 0},                                               \
+    {"inputs", "float", {BY_INPUT, BY_COLUMN}, 0},                                                                     \
         {"outputs", "float", {BY_OUTPUT, BY_HIDDEN_COLUMN}, NEGATIVE_SAMPLING},                                        \
         {"nodes", "float", {BY_NODE, BY_HIDDEN_COLUMN}, HIERARCHICAL_SOFTMAX},                                         \
         {"left", "int32", {BY_BATCH, BY_RUN, BY_TOKEN}, 0}, {"right", "int32", {BY_BATCH, BY_RUN, BY_TOKEN}, 0}
