@@ -36,7 +36,7 @@ class OfDocuments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def _settings(self) -> dict[str, Any]:
         """Return the arguments of the model."""
-        settings = self.get_params(deep=False)
+        settings: dict[str, Any] = self.get_params(deep=False)
         for name in ("tokenizer", "arguments", *self._own):
             del settings[name]
         return settings | {"seed": settings.pop("random_state")} | dict(self.arguments or {})
