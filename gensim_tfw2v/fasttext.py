@@ -10,7 +10,7 @@ from gensim.models import FastText, Word2Vec
 from gensim_tfw2v.model.arguments import all_arguments, signature_with_own
 from gensim_tfw2v.model.facebook_files import opened
 from gensim_tfw2v.model.gensim_files import as_class, loaded
-from gensim_tfw2v.model.subwords import loaded_quickly, set_word_vectors
+from gensim_tfw2v.model.subwords import choose_bucket, found_quickly, loaded_quickly, memory_report, set_word_vectors
 from gensim_tfw2v.word2vec import TFWord2Vec
 
 _SIGNATURE = signature_with_own(FastText)
@@ -21,6 +21,7 @@ class TFFastText(TFWord2Vec, FastText):
 
     Every argument, attribute and method of gensim's class has the same meaning; `train()` runs TensorFlow graphs.
     Behind gensim's arguments are those that `TFWord2Vec` has of its own, each by name, and it has all of its methods.
+    ``bucket=-1`` makes as many vectors as the words of the first vocabulary have different n-grams.
 
     Examples
     --------
@@ -33,6 +34,22 @@ class TFFastText(TFWord2Vec, FastText):
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         self._construct(all_arguments(_SIGNATURE, arguments, named))
+
+    def estimate_memory(self, vocab_size: int | None = None, report: dict[str, int] | None = None) -> dict[str, int]:
+        """Return the bytes that training needs by their use, and log their sum, as gensim does."""
+        choose_bucket(self.wv)
+        return memory_report(self, report or {})
+
+    def init_weights(self) -> None:
+        """Make the matrices, and find the n-grams of all words."""
+        choose_bucket(self.wv)
+        with found_quickly(self.wv):
+            super().init_weights()
+
+    def update_weights(self) -> None:
+        """Add rows of new words to the matrices, and find their n-grams."""
+        with found_quickly(self.wv):
+            super().update_weights()
 
     def _clear_post_train(self) -> None:
         """Bring what follows from the trained rows up to date: the words' vectors, and no norms."""

@@ -24,7 +24,7 @@ from gensim_tfw2v.model.corpus_reading import (
 from gensim_tfw2v.model.gensim_files import as_class, as_plain_gensim, loaded, restored_state, saved_state
 from gensim_tfw2v.model.results import results_before_training
 from gensim_tfw2v.model.resuming import arguments_to_resume, resumed_model
-from gensim_tfw2v.model.subwords import found_quickly, has_bags
+from gensim_tfw2v.model.subwords import has_bags
 from gensim_tfw2v.model.tables import (
     check_matrices_are_here,
     check_vocabulary_can_change,
@@ -193,7 +193,7 @@ class TFWord2Vec(Word2Vec):
     ) -> Any:
         """Choose the words to train, as gensim does; raise RuntimeError if their matrices are on the servers."""
         check_vocabulary_can_change(self)
-        with set_quickly(self.wv), without_positions(self.wv), found_quickly(self.wv):
+        with set_quickly(self.wv), without_positions(self.wv):
             return super().prepare_vocab(update, keep_raw_vocab, trim_rule, min_count, sample, dry_run)
 
     def init_weights(self) -> None:

@@ -96,7 +96,8 @@ class WholeNumber(Number):
     def wanted(self) -> str:
         """Return the description of valid values for the error."""
         noun = "an int" if self.is_int else "a whole number"
-        return f"{noun} of at least {self.least}" if self.most is None else f"{noun} from {self.least} to {self.most}"
+        bounds = f"of at least {self.least}" if self.most is None else f"from {self.least} to {self.most}"
+        return f"{noun} {bounds}{self.note}"
 
     def fits(self, number: Any) -> bool:
         """Return whether a number is right."""

@@ -64,7 +64,7 @@ _OF_GENSIM: dict[str, tuple[tuple[Any, ...], ...]] = {
     "n-grams (with --subwords)": (
         ("min_n", "N", 3, "characters of the shortest n-grams"),
         ("max_n", "N", 6, "characters of the longest n-grams; below --min-n, words have none"),
-        ("bucket", "N", 2_000_000, "vectors that n-grams share, by their hash"),
+        ("bucket", "N", 2_000_000, "vectors that n-grams share, -1 for as many as words have n-grams"),
     ),
     "documents (with --documents)": (
         ("dm", None, 1, "distributed memory (1), or a distributed bag of words (0)"),

@@ -39,7 +39,7 @@ _GENSIM_RULES: dict[str, Rule] = {
     "seed": WholeNumber(0, most=MOST_SEED, or_none=True),
     "min_n": WholeNumber(0, converts=True),
     "max_n": WholeNumber(0, converts=True),
-    "bucket": WholeNumber(0, converts=True),
+    "bucket": WholeNumber(-1, note=" (-1 chooses it by the words' n-grams)", converts=True),
     "dm_tag_count": WholeNumber(0, converts=True),
 }
 _RULES = _GENSIM_RULES | {argument.name: argument.rule for argument in OWN_ARGUMENTS if argument.rule is not None}

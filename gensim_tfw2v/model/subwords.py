@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,12 +14,15 @@ from gensim.models import FastText, Word2Vec
 from gensim.models.fasttext import FastTextKeyedVectors
 from gensim.utils import SaveLoad, unpickle
 
-from gensim_tfw2v.arrays import Int64Array
+from gensim_tfw2v.arrays import Int32Array, Int64Array
 from gensim_tfw2v.blocks.bags import Bags, distinct_ids
 from gensim_tfw2v.native.functions import call
 
+logger = logging.getLogger(__name__)
+
 _SETTINGS = ("min_n", "max_n", "bucket")  # attributes of the keyed vectors
 _MOST_BUCKETS = 2**31 - 1  # numbers of buckets are int32
+_CHOSEN_BY_WORDS = -1  # a bucket
 _WORDS_AT_ONCE = 256  # so that word vectors need no copy of all rows of n-grams
 
 
@@ -77,15 +81,42 @@ def set_word_vectors(vectors: FastTextKeyedVectors) -> None:
     vectors.vectors = means
 
 
-def set_ngrams(vectors: FastTextKeyedVectors) -> None:
-    """Set the buckets of each word's n-grams, as gensim's loop would."""
+def choose_bucket(vectors: FastTextKeyedVectors) -> None:
+    """Set ``bucket``, if it is -1 and there are words, to the number of their different n-grams."""
+    if getattr(vectors, "bucket", 0) == _CHOSEN_BY_WORDS and len(vectors):
+        vectors.bucket = len(np.unique(_hashed(vectors, _MOST_BUCKETS)[0]))
+
+
+def memory_report(model: FastText, report: dict[str, int]) -> dict[str, int]:
+    """Return the report that gensim's `FastText.estimate_memory` returns, and log it, without its loop over n-grams."""
+    words, row = len(model.wv), model.vector_size * np.dtype(np.float32).itemsize
+    found = report | {"vocab": words * (700 if model.hs else 500), "syn0_vocab": words * row}
+    found |= {name: words * row for name, is_there in (("syn1", model.hs), ("syn1neg", model.negative)) if is_there}
+    bucket = model.wv.bucket
+    if 0 < bucket <= _MOST_BUCKETS:
+        buckets = _hashed(model.wv, bucket)[0]
+        found |= {"syn0_ngrams": bucket * row, "buckets_word": 64 + 100 * words + buckets.nbytes}
+    found["total"] = sum(found.values())
+    shown = words, bucket, model.vector_size, found["total"]
+    logger.info("estimated required memory for %i words, %i buckets and %i dimensions: %i bytes", *shown)
+    return found
+
+
+def _hashed(vectors: FastTextKeyedVectors, bucket: int) -> tuple[Int32Array, Int64Array]:
+    """Return the numbers of all words' n-grams among so many buckets, and where those of each word begin and end."""
     texts = [f"<{word}>".encode() for word in vectors.index_to_key]
     ends = np.cumsum([0, *map(len, texts)], dtype=np.int64)
-    given = np.frombuffer(b"".join(texts), np.uint8), ends, vectors.min_n, vectors.max_n, vectors.bucket
+    given = np.frombuffer(b"".join(texts), np.uint8), ends, vectors.min_n, vectors.max_n, bucket
     offsets = np.empty(len(ends), np.int64)
     buckets = np.empty(call("hash_ngrams", *given, offsets, None), np.int32)
     call("hash_ngrams", *given, offsets, buckets)
-    vectors.buckets_word = np.split(buckets.view(np.uint32), offsets[1:-1]) if texts else []
+    return buckets, offsets
+
+
+def set_ngrams(vectors: FastTextKeyedVectors) -> None:
+    """Set the buckets of each word's n-grams, as gensim's loop would."""
+    buckets, offsets = _hashed(vectors, vectors.bucket)
+    vectors.buckets_word = np.split(buckets.view(np.uint32), offsets[1:-1]) if len(vectors) else []
 
 
 @contextlib.contextmanager

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 from gensim.models import FastText, Word2Vec
+from gensim.models import fasttext as gensims_module
 from gensim.models.callbacks import CallbackAny2Vec
 from gensim.models.fasttext import FastTextKeyedVectors, save_facebook_model
+from gensim.models.fasttext_inner import compute_ngrams
 from gensim.test.utils import datapath
 from support.contract import PURE_MODES, topic_gap, two_topics
 from support.placements import shared_cluster
@@ -180,19 +182,56 @@ def test_a_file_of_another_tree_is_opened_with_a_warning(tmp_path: Path, caplog:
     assert "tree.bin was trained by hierarchical softmax" in caplog.text
 
 
-def test_files_are_opened_without_gensims_loops_over_ngrams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = trained(epochs=1)
-    model.save(tmp_path / "model")
-    save_facebook_model(model, str(tmp_path / "model.bin"))
+def without_gensims_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have gensim's loops over all words and n-grams fail."""
 
     def loop(*_: Any) -> None:
         raise AssertionError("gensim's loop")
 
     for name in ("recalc_char_ngram_buckets", "adjust_vectors"):
         monkeypatch.setattr(FastTextKeyedVectors, name, loop)
+    monkeypatch.setattr(gensims_module, "ft_ngram_hashes", loop)
+
+
+def test_files_are_opened_without_gensims_loops_over_ngrams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = trained(epochs=1)
+    model.save(tmp_path / "model")
+    save_facebook_model(model, str(tmp_path / "model.bin"))
+    without_gensims_loops(monkeypatch)
     for opened in (TFFastText.load(tmp_path / "model"), load_facebook_model(tmp_path / "model.bin")):
         assert_equal(opened, model)
         assert not {"recalc_char_ngram_buckets", "adjust_vectors"} & vars(opened.wv).keys()
+
+
+def test_vocabularies_are_built_without_gensims_loops_over_ngrams(monkeypatch: pytest.MonkeyPatch) -> None:
+    gensims = FastText(**SETTINGS)
+    gensims.build_vocab(SENTENCES)
+    more = [["zebra", "zebras"]]
+    reports = [gensims.estimate_memory(), gensims.build_vocab(more, update=True), gensims.estimate_memory()]
+    without_gensims_loops(monkeypatch)
+    model = TFFastText(**SETTINGS)
+    model.build_vocab(SENTENCES)
+    assert [model.estimate_memory(), model.build_vocab(more, update=True), model.estimate_memory()] == reports
+    for ours, theirs in zip(model.wv.buckets_word, gensims.wv.buckets_word, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_allclose(model.wv.vectors, gensims.wv.vectors, rtol=1e-6)
+
+
+def test_buckets_can_be_as_many_as_there_are_ngrams(tmp_path: Path) -> None:
+    model = TFFastText(**SETTINGS | {"bucket": -1})
+    assert model.estimate_memory() == FastText(**SETTINGS | {"bucket": 0}).estimate_memory()
+    model.build_vocab(SENTENCES)
+    ngrams = {ngram for word in model.wv.index_to_key for ngram in compute_ngrams(word, 3, 6)}
+    assert model.wv.vectors_ngrams.shape == (len(ngrams), 16)
+    model.train(SENTENCES, total_examples=model.corpus_count, epochs=8)
+    assert_knows_topics(model.wv)
+    model.build_vocab([["zebra"]], update=True)
+    assert model.wv.bucket == len(ngrams)
+    model.save(tmp_path / "model")
+    assert FastText.load(str(tmp_path / "model")).wv["zebras"].shape == (16,)
+    assert TFFastText(SENTENCES, **SETTINGS | {"bucket": -1, "max_n": 0}).wv.bucket == 0
+    with pytest.raises(ValueError, match=r"bucket must be .* -1 .*got -2"):
+        TFFastText(bucket=-2)
 
 
 def fits_rows(model: TFFastText) -> bool:
