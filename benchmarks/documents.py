@@ -25,13 +25,14 @@ MODES = {
 }
 SYSTEMS = ("gensim", "tfw2v")
 NEAR = 10
+AT_ONCE = 2048  # documents that are compared with all others
 _SETTINGS = ("words", "document_words", "modes", "systems", "epochs", "workers", "optimizer", "run_tokens",
              "vector_size", "repeats")  # fmt: skip
 _NOTES = (
     "Documents are consecutive parts of the corpus with equally many words. A document of a text is about what the "
     f"next one is about. neighbours: percent of documents whose next document is among the {NEAR} nearest ones.",
-    "found again: percent of documents, one in twenty, that are nearest to the vector that gensim's `infer_vector` "
-    "gives their words.",
+    "found again: percent of documents, one in twenty, that are nearest to the vector that is inferred from their words.",
+    "documents/s: inferred by gensim's `infer_vector`, one after the other, and by `infer_corpus` of ours, all at once.",
     "words/s: words of all epochs divided by the seconds of `train()`, with TensorFlow loaded before.",
 )
 
@@ -86,28 +87,38 @@ def measure(
     began = time.perf_counter()
     model.train(documents, total_examples=len(documents), epochs=arguments.epochs)
     seconds = time.perf_counter() - began
+    words = arguments.epochs * sum(len(each.words) for each in documents)
     some = range(0, len(documents), 20)
+    began = time.perf_counter()
     inferred = np.array([model.infer_vector(documents[number].words) for number in some])
-    return {
-        "words_per_second": arguments.epochs * sum(len(each.words) for each in documents) / seconds,
-        "neighbours": 100 * neighbours(model.dv.vectors),
-        "found_again": 100 * found_again(model.dv.vectors, inferred, np.array(some)),
+    speeds = {"words_per_second": words / seconds, "inferred_per_second": len(some) / (time.perf_counter() - began)}
+    if system == "tfw2v":
+        began = time.perf_counter()
+        inferred = model.infer_corpus(documents)[some]
+        speeds["inferred_per_second"] = len(documents) / (time.perf_counter() - began)
+    return speeds | {
+        "neighbours": neighbours(model.dv.vectors),
+        "found_again": found_again(model.dv.vectors, inferred, np.array(some)),
     }
 
 
 def neighbours(vectors: np.ndarray) -> float:
-    """Return the share of documents whose next document is among the nearest ones."""
-    unit = _unit(vectors)
-    near = unit[:-1] @ unit.T
-    rows = np.arange(len(near))
-    near[rows, rows] = -np.inf
-    ranks = (near > near[rows, rows + 1][:, np.newaxis]).sum(axis=1)
-    return float(np.mean(ranks < NEAR))
+    """Return the percent of documents whose next document is among the nearest ones."""
+    unit, found = _unit(vectors), 0
+    for first in range(0, len(unit) - 1, AT_ONCE):
+        near = unit[first : min(first + AT_ONCE, len(unit) - 1)] @ unit.T
+        rows = np.arange(len(near))
+        near[rows, first + rows] = -np.inf
+        ranks = (near > near[rows, first + rows + 1][:, np.newaxis]).sum(axis=1)
+        found += int((ranks < NEAR).sum())
+    return 100 * found / (len(unit) - 1)
 
 
 def found_again(vectors: np.ndarray, inferred: np.ndarray, numbers: np.ndarray) -> float:
-    """Return the share of inferred vectors to which the vector of this number is the nearest."""
-    return float(np.mean(np.argmax(_unit(inferred) @ _unit(vectors).T, axis=1) == numbers))
+    """Return the percent of inferred vectors to which the vector of this number is the nearest."""
+    unit, parts = _unit(vectors), range(0, len(numbers), AT_ONCE)
+    nearest = [np.argmax(_unit(inferred[first : first + AT_ONCE]) @ unit.T, axis=1) for first in parts]
+    return 100 * float(np.mean(np.concatenate(nearest) == numbers))
 
 
 def _unit(vectors: np.ndarray) -> np.ndarray:
@@ -117,12 +128,13 @@ def _unit(vectors: np.ndarray) -> np.ndarray:
 
 def table_of(runs: Sequence[dict[str, Any]]) -> list[list[str]]:
     """Return a row for each mode and system, in the order of their first runs."""
-    table = [["mode", "system", "runs", "words/s", "neighbours", "found again"]]
+    table = [["mode", "system", "runs", "words/s", "neighbours", "documents/s", "found again"]]
     for mode, system in dict.fromkeys((run["mode"], run["system"]) for run in runs):
         own = [run for run in runs if (run["mode"], run["system"]) == (mode, system)]
-        scores = [show_score(mean_and_sd(run[name] for run in own)) for name in ("neighbours", "found_again")]
-        speed = show_spread(spread(run["words_per_second"] for run in own), ",.0f")
-        table.append([mode, system, str(len(own)), speed, *scores])
+        neighbours, found = (mean_and_sd(run[name] for run in own) for name in ("neighbours", "found_again"))
+        speed, inferred = (spread(run[name] for run in own) for name in ("words_per_second", "inferred_per_second"))
+        shown = show_spread(speed, ",.0f"), show_score(neighbours), show_spread(inferred, ",.0f"), show_score(found)
+        table.append([mode, system, str(len(own)), *shown])
     return table
 
 

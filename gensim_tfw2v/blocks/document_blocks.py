@@ -115,7 +115,7 @@ class BagOfWordsBlockMaker(DocumentBlockMaker):
         numbers, tags = tags_of(kept)
         lists = Bags(tags.indices, tags.offsets).some(numbers)
         sentences = np.repeat(np.arange(len(lists)), lists.sizes)
-        repeated = kept.at(sentences)
+        repeated = kept if (lists.sizes == 1).all() else kept.at(sentences)
         of_words = np.repeat(np.arange(len(sentences)), repeated.lengths)
         weights = None if repeated.weights is None else repeated.weights[of_words]
         return _Pairs(sentences[of_words], lists.members[of_words] + self.first_row, repeated.ids, weights)
@@ -176,8 +176,9 @@ def _of_tokens(numbers: npt.NDArray[np.integer], grid: tuple[int, ...]) -> Int32
 def _counted(block: Block) -> Block:
     """Return the block with how many tokens of each batch are trained; those of weight w count as w."""
     assert block.bags is not None and block.documents is not None
-    offsets, numbers = block.bags.offsets, block.documents
-    has_rows = (numbers != _NO_DOCUMENT) & (offsets[numbers + 1] > offsets[numbers])
+    has_rows = block.documents != _NO_DOCUMENT
+    if not (sizes := block.bags.sizes).all():
+        has_rows &= sizes[block.documents] > 0
     is_trained = (block.left + block.right > 0) | has_rows
     of_tokens = is_trained if block.weights is None else is_trained * block.weights
     return replace(block, pairs=np.asarray(of_tokens.sum(axis=(1, 2), dtype=np.float64)))

@@ -1,7 +1,8 @@
 /* Hidden vectors, and the input rows that they consist of. In skip-gram a hidden vector is the row of its token, or the
    mean of a bag of rows. In CBOW it is a weighted sum of the rows of the token's contexts, each a row or a bag, and of
    the rows of the token's document if it has one, or all these rows one after the other (`concatenation.c`). Every row
-   of a bag gets the whole gradient of the bag, as in fastText.
+   of a bag gets the whole gradient of the bag, as in fastText. In a run without contexts, tokens of a document that
+   follow each other have one hidden vector.
 
    Where all contexts of a token have the same weight, they are consecutive places of the run, and their sum is the
    difference of two running sums along the run: a token costs the same with any window. On the way back, a token's
@@ -169,7 +170,36 @@ static void spread_gradients(Run *run) {
     }
 }
 
+/* Finds the tokens that have hidden vectors in common, and how many of these there are. */
+static void number_vectors(Run *run) {
+    run->has_windows = run->skip_gram || has(run->call, CONCATENATED);
+    for (int64_t token = 0; token < run->tokens && !run->has_windows; token++)
+        run->has_windows = has_contexts(run, token);
+    int32_t last = -1;
+    for (int64_t token = 0; token < run->tokens; token++) {
+        bool is_same = !run->has_windows && token && run->documents[token] == run->documents[token - 1];
+        run->vector_of[token] = last += !is_same;
+    }
+    run->vectors = last + 1;
+}
+
+/* Writes the hidden vectors of documents. */
+static void sum_documents(Run *run) {
+    for (int64_t token = 0; token < run->tokens; token++) {
+        if (token && run->vector_of[token] == run->vector_of[token - 1]) continue;
+        Bag bag = document_of(run, token);
+        float *hidden = run->hidden_rows[run->vector_of[token]];
+        memset(hidden, 0, (size_t)run->width * sizeof(float));
+        add_bag(run, hidden, has(run->call, MEAN_CONTEXT) ? 1.0f / (float)largest(bag.count, 1) : 1.0f, bag);
+    }
+}
+
 void read_hidden(Run *run) {
+    number_vectors(run);
+    if (!run->has_windows) {
+        sum_documents(run);
+        return;
+    }
     if (has(run->call, CONCATENATED)) {
         read_concatenated(run);
         return;
@@ -192,10 +222,11 @@ static void move_documents(Run *run) {
         int64_t first = token;
         memset(run->document_gradient, 0, (size_t)run->width * sizeof(float));
         for (; token < run->tokens && run->documents[token] == run->documents[first]; token++)
-            add_scaled(
-                run->document_gradient, share_of(run, reach_of(run, token)), run->gradients + token * run->width,
-                run->width
-            );
+            if (token == first || run->vector_of[token] != run->vector_of[token - 1])
+                add_scaled(
+                    run->document_gradient, share_of(run, reach_of(run, token)),
+                    run->gradient_rows[run->vector_of[token]], run->width
+                );
         move_bag(run, document_of(run, first), run->document_gradient);
     }
 }
@@ -207,7 +238,7 @@ void move_hidden(Run *run) {
     }
     const float *gradients = run->gradients;
     if (run->documents) move_documents(run);
-    if (has(run->call, FREEZES_INPUTS)) return;
+    if (has(run->call, FREEZES_INPUTS) || !run->has_windows) return;
     if (!run->skip_gram) {
         if (has(run->call, EVEN_CONTEXTS))
             spread_even_gradients(run);

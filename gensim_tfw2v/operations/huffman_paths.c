@@ -41,8 +41,8 @@ typedef struct {
 } Path;
 
 static void add_token(const Run *run, Path *path, int64_t token) {
-    path->hidden[path->count] = run->hidden_rows[token];
-    path->gradients[path->count] = run->gradient_rows[token];
+    path->hidden[path->count] = run->hidden_rows[run->vector_of[token]];
+    path->gradients[path->count] = run->gradient_rows[run->vector_of[token]];
     path->weights[path->count++] = weight_of(run, token);
 }
 

@@ -80,10 +80,21 @@ static void score_places(Run *run) {
     }
 }
 
-/* How often tokens are trained with a negative. A negative that is a token's context or target loses that one's
+/* The same where tokens of a document have one hidden vector. */
+static const float *weights_by_document(const Run *run, int32_t negative, float each) {
+    float *weights = run->negative_weights;
+    memcpy(weights, run->vector_pairs, (size_t)run->by_token * sizeof(float));
+    for (int64_t t = 0; has(run->call, MASK_HITS) && t < run->tokens; t++)
+        if (run->target_ids[t] == negative) weights[run->vector_of[t]] -= run->pair_counts[t];
+    for (int64_t v = 0; v < run->by_token; v++) weights[v] *= each;
+    return weights;
+}
+
+/* How often hidden vectors are trained with a negative. A negative that is a token's context or target loses that one's
    weight. */
 static const float *weights_of_negative(Run *run, int32_t negative) {
     float each = run->negative / (float)run->negatives, *weights = run->negative_weights;
+    if (run->vectors < run->tokens) return weights_by_document(run, negative, each);
     for (int64_t t = 0; t < run->by_token; t++) weights[t] = each * run->pair_counts[t];
     if (!has(run->call, MASK_HITS)) return weights;
     if (!run->skip_gram)
@@ -95,7 +106,9 @@ static const float *weights_of_negative(Run *run, int32_t negative) {
 }
 
 static void score_negatives(Run *run, const int32_t *ids) {
-    TokenSpan all = {0, run->by_token / LANES};
+    memset(run->vector_pairs, 0, (size_t)run->by_token * sizeof(float));
+    for (int64_t t = 0; t < run->tokens; t++) run->vector_pairs[run->vector_of[t]] += run->pair_counts[t];
+    TokenSpan all = {0, rounded_up(run->vectors, LANES) / LANES};
     for (int64_t k = 0; k < run->negatives; k += TILE_CANDIDATES) {
         int64_t at = run->negatives_at + k;
         score_tile_at(run, at, all);
@@ -110,8 +123,8 @@ static void score_negatives(Run *run, const int32_t *ids) {
 /* Adds to the gradients of hidden vectors. */
 static void add_to_tokens(Run *run) {
     int64_t by_token = run->by_token, negatives_at = run->negatives_at;
-    for (int64_t token = 0; token < run->tokens; token += SUMS_TOGETHER) {
-        int64_t together = smallest(SUMS_TOGETHER, run->tokens - token);
+    for (int64_t token = 0; token < run->vectors; token += SUMS_TOGETHER) {
+        int64_t together = smallest(SUMS_TOGETHER, run->vectors - token);
         float **gradients = run->gradient_rows + token, *scores = run->scores + token;
         if (run->skip_gram) {
             prefetch_next_inputs(run, token, together);
@@ -130,7 +143,7 @@ static void differentiate_rows(Run *run, int64_t at, int64_t count, bool are_pla
     for (int64_t k = at; k < at + count; k += SUMS_TOGETHER) {
         int64_t together = smallest(SUMS_TOGETHER, at + count - k);
         int64_t first = are_places ? largest(k - 2 * run->window, 0) : 0;
-        int64_t end = are_places ? smallest(k + together, run->tokens) : run->tokens;
+        int64_t end = are_places ? smallest(k + together, run->tokens) : run->vectors;
         Weights weights = {run->scores + k * run->by_token + first, run->by_token, 1};
         const float *const *tokens = read_only(run->hidden_rows + first);
         sum_rows(run->change_rows + k, together, tokens, end - first, weights, run->width);
@@ -145,8 +158,8 @@ static void train_targets(Run *run) {
         if (t + ROWS_AHEAD < run->tokens)
             prefetch_row(row_of(run->outputs, run->target_ids[t + ROWS_AHEAD]), run->size);
         if (!is_trained(run, t)) continue;
-        float *row = trained_row(run, run->outputs, run->target_ids[t]), *gradient = run->gradients + t * run->width;
-        const float *hidden = run->hidden + t * run->width;
+        float *row = trained_row(run, run->outputs, run->target_ids[t]);
+        float *gradient = run->gradient_rows[run->vector_of[t]], *hidden = run->hidden_rows[run->vector_of[t]];
         float product = dot(hidden, row, run->size), weight = weight_of(run, t), score = clamped(product);
         float score_gradient = weight / (1.0f + expf(score)), rate = NAN;
         if (fabsf(product) <= FLT_MAX) {
@@ -171,7 +184,7 @@ void train_samples(Run *run) {
     if (run->skip_gram) copy_candidates(run, run->candidate_ids, 0, run->places);
     copy_candidates(run, negatives, run->negatives_at, run->negatives);
     if (!has(run->call, CONCATENATED))
-        transpose(run->across, run->by_token, run->hidden, run->width, rounded_up(run->tokens, 4), run->size);
+        transpose(run->across, run->by_token, run->hidden, run->width, rounded_up(run->vectors, 4), run->size);
     if (run->skip_gram) score_places(run);
     score_negatives(run, negatives);
     add_to_tokens(run);

@@ -58,13 +58,16 @@ typedef struct {
     const int32_t *words;        /* [places], which have Huffman paths */
     const float *weights;        /* [tokens], NULL if all are 1 */
     bool has_next;
+    bool has_windows;      /* whether a token has contexts */
+    int64_t vectors;       /* hidden vectors: one a token, or where tokens have no contexts, one a document */
     float rate;
     bool is_measured;
 
     /* this thread's memory */
     float **input_rows;          /* [tokens or places + 1], in the table */
     float **candidate_rows;      /* [candidates], likewise; NULL for padding */
-    float *hidden, *gradients;   /* [tokens + ROWS_TOGETHER, width] */
+    float *hidden, *gradients;   /* [tokens + ROWS_TOGETHER, width], of which `vectors` are in use */
+    int32_t *vector_of;          /* [tokens], the number of each token's hidden vector */
     float **hidden_rows;         /* [tokens + ROWS_TOGETHER], where each vector begins */
     float **gradient_rows;       /* [tokens], likewise */
     float *across;               /* [width, by_token], hidden vectors by token */
@@ -73,7 +76,8 @@ typedef struct {
     float *scores;               /* [candidates, by_token], which become their gradients */
     float *masks, *shares;       /* [candidates, by_token], weights of contexts (`windows.c`) */
     float *pair_counts;          /* [by_token], how many pairs a token has with contexts, or with its own word */
-    float *negative_weights;     /* [by_token], how often a token is trained with a negative */
+    float *vector_pairs;         /* [by_token], the same of a hidden vector */
+    float *negative_weights;     /* [by_token], how often a hidden vector is trained with a negative */
     float *squares;              /* of candidates, tokens or a path: squared lengths of gradients */
     float *chances;              /* [window + 1] by distance: that a radius reaches so far */
     float *token_shares;         /* [window + 1] by distance: shares of one token's contexts */

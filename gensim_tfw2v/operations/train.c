@@ -128,6 +128,7 @@ static void lay_out(Run *run, Room *room) {
     run->path_rows = take(room, MOST_TOGETHER * longest, sizeof(float *));
     run->hidden = take(room, tokens * run->width, sizeof(float));
     run->gradients = take(room, tokens * run->width, sizeof(float));
+    run->vector_of = take(room, run->tokens, sizeof(int32_t));
     run->across = take(room, run->width * run->by_token, sizeof(float));
     run->copies = take(room, (run->candidates + 1) * run->width, sizeof(float));
     run->changes = take(room, (run->candidates + 1) * run->width, sizeof(float));
@@ -135,6 +136,7 @@ static void lay_out(Run *run, Room *room) {
     run->masks = take(room, run->candidates * run->by_token, sizeof(float));
     run->shares = take(room, run->candidates * run->by_token, sizeof(float));
     run->pair_counts = take(room, run->by_token, sizeof(float));
+    run->vector_pairs = take(room, run->by_token, sizeof(float));
     run->negative_weights = take(room, run->by_token, sizeof(float));
     run->squares = take(room, largest(run->candidates + tokens, longest), sizeof(float));
     run->chances = take(room, run->window + 1, sizeof(float));
@@ -217,7 +219,7 @@ static bool may_move_along(const Run *run) {
     float heaviest = 1;
     for (int64_t token = 0; token < run->tokens; token++)
         heaviest = weight_of(run, token) > heaviest ? weight_of(run, token) : heaviest;
-    return are_within(run->hidden, run->tokens * run->width, bound_of_moves(run->rate * heaviest));
+    return are_within(run->hidden, run->vectors * run->width, bound_of_moves(run->rate * heaviest));
 }
 
 static void train_run(Run *run) {
@@ -230,7 +232,7 @@ static void train_run(Run *run) {
         run->outcome->refused++; /* The run trains nothing. */
         return;
     }
-    memset(run->gradients, 0, (size_t)(run->tokens * run->width) * sizeof(float));
+    memset(run->gradients, 0, (size_t)(run->vectors * run->width) * sizeof(float));
     if (paths) train_paths(run);
     if (samples) train_samples(run);
     if (run->documents || !has(run->call, FREEZES_INPUTS)) move_hidden(run);

@@ -277,7 +277,7 @@ def test_bags_and_documents_move_as_plain_loops_do(case: Case, adagrad: bool, fr
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("further_rows", [4, 150])
 def test_bags_may_have_rows_of_any_size_and_number(size: int, further_rows: int) -> None:
-    for name in ("skip-gram", "CBOW", "documents and bags"):
+    for name in ("skip-gram", "CBOW", "documents and bags", "documents alone"):
         # Rows that come many times in a bag move as many times: by long steps, rounding errors would grow.
         check_training(WITH_BAGS[name]._replace(size=size, further_rows=further_rows, tokens=40, max_step=0.002))
 

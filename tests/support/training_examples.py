@@ -68,6 +68,10 @@ WITH_BAGS = BAG_CASES | {
     "documents tree": Case(skip_gram=False, even=True, negative=3, tree=True, documents=True),
     "documents sums": Case(skip_gram=False, even=True, mean=False, documents=True),
     "documents and bags": Case(skip_gram=False, even=True, bags=True, documents=True),
+    # Sentences of a word have no contexts.
+    "documents alone": Case(skip_gram=False, even=True, documents=True, lengths=(1,)),
+    "documents alone tree": Case(skip_gram=False, even=True, negative=3, tree=True, documents=True, lengths=(1,)),
+    "documents alone sums": Case(skip_gram=False, even=True, mean=False, documents=True, lengths=(1,)),
 }
 
 
@@ -261,7 +265,8 @@ def _document(case: Case, block: Block, batches: list[ReferenceBatch], lengths: 
     bags = [_list(bag) for bag in _bags(case)]
     first = len(case.frequencies)
     some = [first, first + 1, first + 2] if case.concatenated else [first, first + 1, -1, first, first + 2]
-    numbers = np.repeat(np.resize(some, len(lengths)), lengths)
+    sentences_of_each = 5 if case.lengths == (1,) else 1
+    numbers = np.repeat(np.resize(np.repeat(some, sentences_of_each), len(lengths)), lengths)
     padded = np.full(block.left.shape, -1, np.int32)
     place, none = 0, list[int]()
     for batch, of_batch in zip(batches, padded, strict=True):
