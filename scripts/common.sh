@@ -50,9 +50,13 @@ find_minor_version() {
     fail "no Python of version 3.10 to 3.13 found"
 }
 
-# Prints how many files of tests run side by side: tests spend half of their time waiting, mostly for processes.
+# Prints how many files of tests run side by side: two a core, as tests spend half of their time waiting, but at most
+# four, each with 2 GB of memory.
 processes() {
-    printf '%s\n' "$(($(nproc) < 4 ? $(nproc) : 4))"
+    local cores memory
+    cores=$(nproc)
+    memory=$(awk '/MemAvailable/ { print int($2 / 2097152) }' /proc/meminfo)
+    printf '%s\n' $((2 * cores < 4 ? 2 * cores : 4)) "$((memory > 0 ? memory : 1))" | sort -n | head -1
 }
 
 make_environment() {

@@ -19,25 +19,27 @@ def test_documents_are_consecutive_parts_of_a_corpus(tmp_path: Path) -> None:
     assert [(each.words, each.tags) for each in found] == [(["a", "b", "c"], [0]), (["d", "e", "f"], [1]), (["g"], [2])]
 
 
-def test_scores_are_shares_of_documents() -> None:
+@pytest.mark.parametrize("at_once", [3, 2048])
+def test_scores_are_percents_of_documents(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documents, "AT_ONCE", at_once)
     angles = np.linspace(0, np.pi / 2, 20)
     in_order = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    assert documents.neighbours(in_order) == 1
+    assert documents.neighbours(in_order) == 100
     far = in_order.copy()
     far[-1] = -far[-1]  # is next to no document
-    assert documents.neighbours(far) == 18 / 19
-    assert documents.found_again(in_order, 3 * in_order[::2], np.arange(0, 20, 2)) == 1
+    assert documents.neighbours(far) == 100 * 18 / 19
+    assert documents.found_again(in_order, 3 * in_order[::2], np.arange(0, 20, 2)) == 100
     assert documents.found_again(in_order, in_order[::2], np.arange(1, 20, 2)) == 0
 
 
 def test_rows_of_the_table_are_means_of_seeds() -> None:
+    of_both = {"mode": "dm", "system": "gensim", "neighbours": 10.0, "found_again": 20.0}
     runs: list[dict[str, Any]] = [
-        {"mode": "dm", "system": "gensim", "words_per_second": speed, "neighbours": 10.0, "found_again": 20.0}
-        for speed in (100.0, 300.0)
+        of_both | {"words_per_second": speed, "inferred_per_second": speed / 10} for speed in (100.0, 300.0)
     ]
     (row,) = documents.table_of(runs)[1:]
     assert row[:4] == ["dm", "gensim", "2", "200 (100 to 300)"]
-    assert row[4].startswith("10") and row[5].startswith("20")
+    assert row[4].startswith("10") and row[5] == "20 (10 to 30)" and row[6].startswith("20")
 
 
 @pytest.mark.slow

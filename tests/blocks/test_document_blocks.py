@@ -71,6 +71,7 @@ CASES = {
     "dbow with words, tree": Case(dm=False, words=True, negative=0, tree=True),
     "dbow with words, weighted": Case(dm=False, words=True, weighted=True),
 }
+USUAL = ("dm", "dm tree", "dm, words frozen", "concatenated, weighted", "dbow", "dbow with words, tree")
 
 
 class Example(NamedTuple):
@@ -203,7 +204,7 @@ PLACES = {
     "plain": (LocalPlacement, PLAIN),
 }
 TRAINED = [
-    pytest.param(*of_place, case, id=f"{name} {place}")
+    pytest.param(*of_place, case, id=f"{name} {place}", marks=[] if name in USUAL else pytest.mark.slow)
     for place, of_place in PLACES.items()
     for name, case in CASES.items()
     if place == "compiled" or not case.concatenated

@@ -41,9 +41,9 @@ MODES: dict[str, dict[str, Any]] = {
 }
 
 DESIGNS: dict[str, tuple[dict[str, Any], list[str]]] = {  # with the modes that every run of the tests has
-    "downpour": ({}, ["sg-neg", "cbow-hs with Adagrad"]),
+    "downpour": ({}, ["cbow-hs with Adagrad"]),
     "overlap": ({"cluster_overlap": True}, []),
-    "rounds": ({"distribution": "synchronous"}, ["cbow-neg"]),
+    "rounds": ({"distribution": "synchronous"}, []),
 }
 
 
@@ -108,7 +108,9 @@ def test_the_kernel_of_gpus_trains_on_workers_as_the_cpu_does(
 
 
 @pytest.mark.usefixtures("stand_in")
-@pytest.mark.parametrize("in_call", [None, 3], ids=["a block", "three blocks"])
+@pytest.mark.parametrize(
+    "in_call", [pytest.param(None, id="a block", marks=pytest.mark.slow), pytest.param(3, id="three blocks")]
+)
 def test_workers_with_gpus_correct_their_changes_and_learn(cluster: Addresses, in_call: int | None) -> None:
     arguments = {**SMALL, "sg": 1, "epochs": 3, "workers": 2, "batch_words": 1000, "blocks_per_call": in_call}
     model = TFWord2Vec(two_topics(1000), **arguments, alpha=0.05, cluster=cluster, device="gpu")

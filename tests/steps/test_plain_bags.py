@@ -11,7 +11,7 @@ from gensim_tfw2v.steps.kernel import plain_kernel
 from gensim_tfw2v.steps.signature import Bags, BlockTensors, HuffmanPaths, Objective, Rates, Tables
 
 tf = load_tensorflow()
-RARELY_FROZEN = ("skip-gram tree", "CBOW", "CBOW sums")
+USUAL = ("skip-gram", "documents tree")  # each needs a graph, which takes seconds
 
 
 def train(example: Example) -> tuple[dict[str, np.ndarray], np.ndarray]:
@@ -60,8 +60,13 @@ def train(example: Example) -> tuple[dict[str, np.ndarray], np.ndarray]:
     return {name: variables[name].numpy() for name in variables if name in given}, metrics
 
 
+def is_usual(name: str, freeze: str | None) -> bool:
+    """Return whether a case is trained without --all."""
+    return name == "documents and bags" or (name in USUAL and freeze is None)
+
+
 CASES = [
-    pytest.param(name, freeze, marks=[pytest.mark.slow] if freeze and name in RARELY_FROZEN else [])
+    pytest.param(name, freeze, marks=[] if is_usual(name, freeze) else pytest.mark.slow)
     for name in WITH_BAGS
     if "alone" not in name  # the plain step treats these as others
     for freeze in (None, "inputs", "outputs")

@@ -245,7 +245,7 @@ def _with_documents(entry: DesignPromises) -> DesignPromises:
         tolerance=2 * entry.tolerance,
         documents=True,
         all_slow=entry.distribution != "downpour",
-        slow=entry.slow | {"killed_worker", "ctrl_c", "threads_and_descriptors"},
+        slow=entry.slow | {"killed_worker", "ctrl_c", "threads_and_descriptors", "resumes_equally", "weighs"},
     )
 
 

@@ -80,10 +80,10 @@ def mostly_slow(every: list[Objective], usual: Sequence[Objective] = SOME_OBJECT
 
 
 def with_some_slow(every: list[Objective]) -> list[Any]:
-    """Return these objectives, those of two training methods and of sums of contexts as slow."""
+    """Return these objectives, those of two training methods, of sums and of single contexts as slow."""
     return [
         pytest.param(objective, marks=pytest.mark.slow)
-        if (objective.negative and objective.tree) or not objective.mean
+        if not objective.mean or (objective.negative and (objective.tree or objective.windows is Windows.DRAWN))
         else objective
         for objective in every
     ]

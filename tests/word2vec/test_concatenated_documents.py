@@ -58,7 +58,8 @@ def test_outputs_are_as_long_as_concatenations_and_the_null_word_is_gensims() ->
         assert model.wv.index_to_key[-1] == "\0"
 
 
-@pytest.mark.parametrize("tree", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("tree", [False, True])
 def test_similarities_of_lee_documents_are_as_in_gensim(tree: bool) -> None:
     documents, of_tree = lee(), {"hs": 1, "negative": 0} if tree else {}
     settings = CONCATENATED | {"vector_size": 30, "min_count": 2, "epochs": 20, "workers": 2} | of_tree

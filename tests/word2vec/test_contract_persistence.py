@@ -13,7 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 from gensim.models import Doc2Vec, FastText, KeyedVectors, Word2Vec
-from support.contract import MODES, SENTENCE_WORDS, SENTENCES, assert_equal_models, assert_finite, learnt_arrays
+from support.contract import (
+    MODES,
+    PURE_MODES,
+    SENTENCE_WORDS,
+    SENTENCES,
+    assert_equal_models,
+    assert_finite,
+    learnt_arrays,
+)
 
 ARGUMENTS: dict[str, Any] = {"vector_size": 8, "min_count": 1, "workers": 1, "sample": 0, "epochs": 2}
 
@@ -178,7 +186,9 @@ def test_a_subclass_that_has_more_than_vectors_of_words_is_refused(
         tfword2vec_class.load("model")
 
 
-@pytest.mark.parametrize("name", ["skipgram-negative", "cbow-hierarchical", "skipgram-both"])
+@pytest.mark.parametrize(
+    "name", [*(pytest.param(name, marks=pytest.mark.slow) for name in PURE_MODES), "skipgram-both"]
+)
 def test_a_model_saved_by_ours_opens_in_gensim_without_this_package(
     tfword2vec_class: type[Any], scratch: Path, name: str
 ) -> None:

@@ -47,7 +47,13 @@ def test_similarities_of_lee_documents_are_as_in_gensim(mode: dict[str, Any]) ->
     assert np.corrcoef(gensims, ours)[0, 1] > among_gensims - 0.05
 
 
-@EACH_MODE
+@pytest.mark.parametrize(
+    "mode",
+    [
+        pytest.param(mode, id=name, marks=[] if name in ("dm", "dbow", "dm-concatenated") else pytest.mark.slow)
+        for name, mode in MODES.items()
+    ],
+)
 def test_lee_documents_are_found_again_from_their_words(mode: dict[str, Any]) -> None:
     documents = lee()
     settings = {**SMALL, "vector_size": 50, "min_count": 2, "epochs": 20, "workers": 2} | mode
@@ -64,10 +70,8 @@ def test_one_worker_and_one_seed_give_equal_vectors(mode: dict[str, Any]) -> Non
     assert not np.array_equal(one.dv.vectors, third.dv.vectors)
 
 
-@pytest.mark.parametrize(
-    "mode",
-    [pytest.param(each, id=name, marks=[] if name == "dbow" else pytest.mark.slow) for name, each in SUMMED.items()],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", SUMMED.values(), ids=SUMMED)
 def test_a_reproducible_training_gives_equal_vectors_with_any_number_of_workers(
     mode: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -94,7 +94,7 @@ def test_reproducible_trainings_are_equal_with_any_number_of_workers_and_in_one_
     assert_equal_models(one, TFDoc2Vec(TOPICS, **SMALL | settings | {"distribution": "downpour", "workers": 2}))
 
 
-@EACH_DESIGN
+@DOWNPOUR_FIRST
 def test_new_documents_are_inferred_in_this_process(distribution: str) -> None:
     model = on_cluster(distribution=distribution)
     before = {name: values.copy() for name, values in learnt_arrays(model).items()}
