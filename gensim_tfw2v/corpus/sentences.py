@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gensim_tfw2v.arrays import BoolArray, Float32Array, Int32Array, aligned_empty
+from gensim_tfw2v.arrays import BoolArray, Float32Array, Int32Array, aligned_empty, consecutive
 from gensim_tfw2v.native.functions import call
 
 MAX_SENTENCE_WORDS = 10_000
@@ -31,9 +31,8 @@ class DocumentTags:
         """Return the tags of these documents alone, each of which comes once, and their numbers among them."""
         used, numbers = np.unique(documents, return_inverse=True)
         sizes = np.diff(self.offsets)[used]
-        ends = np.cumsum(sizes)
-        places = np.arange(sizes.sum()) + np.repeat(self.offsets[used] + sizes - ends, sizes)
-        offsets = np.concatenate([[0], ends]).astype(np.int32)
+        places = consecutive(self.offsets[used], sizes)
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
         return DocumentTags(self.indices[places], offsets, self.are_unique[places]), numbers.astype(np.int32)
 
 
@@ -93,9 +92,7 @@ class Sentences:
     def at(self, numbers: npt.NDArray[np.integer]) -> Sentences:
         """Return the sentences of these numbers, in this order; a number may come several times."""
         lengths = self.lengths[numbers]
-        ends, own_ends = np.cumsum(self.lengths, dtype=np.int64)[numbers], np.cumsum(lengths, dtype=np.int64)
-        places = np.repeat(ends - own_ends, lengths)
-        places += np.arange(len(places))
+        places = consecutive(np.cumsum(self.lengths, dtype=np.int64)[numbers] - lengths, lengths)
         weights, documents = some_of(self.weights, numbers), some_of(self.documents, numbers)
         return Sentences(self.ids[places], lengths, weights, documents, self.tags)
 
