@@ -103,7 +103,7 @@ class DocumentSource(IterableSource):
         read = _WordsOfDocuments(self._sentences, self._tags)
         with closing(self._in_batches(read, words, pieces, are_cut=False)) as found:
             for some in found:
-                yield replace(some, documents=read.take(len(some.lengths)))
+                yield Pieces(replace(some.sentences, documents=read.take(some.begun.size)), some.begun)
 
 
 class _WordsOfDocuments:

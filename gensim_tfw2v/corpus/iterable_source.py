@@ -22,6 +22,7 @@ from gensim_tfw2v.corpus.number_sentences import NumberTable
 from gensim_tfw2v.corpus.sentence_batches import SentenceBatch, sentence_batches
 from gensim_tfw2v.corpus.sentence_parts import SentenceParts
 from gensim_tfw2v.corpus.sentence_scan import SentenceScan
+from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.sources import TextSource
 
 logger = logging.getLogger(__name__)
@@ -48,11 +49,12 @@ class PassBeginning:
         """Add the next pieces of the pass, as many as are missing."""
         if self.is_whole:
             return
-        ends = np.cumsum(pieces.lengths, dtype=np.int64)
+        ends = np.cumsum(pieces.sentences.lengths, dtype=np.int64)
         count = min(self.pieces_missing, int(np.searchsorted(ends, self.words_missing)) + 1, ends.size)
         words = int(ends[count - 1]) if count else 0
-        documents = pieces.begun[:0] if pieces.documents is None else pieces.documents[:count]
-        arrays = pieces.ids[:words], pieces.lengths[:count], pieces.begun[:count], documents
+        counted = pieces.sentences.between(slice(words), slice(count))
+        documents = pieces.begun[:0] if counted.documents is None else counted.documents
+        arrays = counted.ids, counted.lengths, pieces.begun[:count], documents
         self.checksums = tuple(
             zlib.crc32(array.tobytes(), sum_) for array, sum_ in zip(arrays, self.checksums, strict=True)
         )
@@ -153,7 +155,7 @@ class IterableSource(TextSource):
         table = NumberTable(self._ids_of_words)
         for batch in sentence_batches(sentences, words, pieces, raise_if_abandoned, are_cut):
             ids = self._ids_of(batch) if batch.numbers is None else table.ids(batch.numbers)
-            yield Pieces(ids, np.array(batch.lengths, dtype=np.int32), np.array(batch.begun, dtype=np.int32))
+            yield Pieces(Sentences(ids, np.array(batch.lengths, np.int32)), np.array(batch.begun, np.int32))
 
     def _ids_of_words(self, words: list[Any]) -> Int32Array:
         return self._ids_of(SentenceBatch(words, [len(words)], [1], 0))

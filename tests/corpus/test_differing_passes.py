@@ -20,6 +20,7 @@ from gensim_tfw2v.corpus.hold_out import HoldOut
 from gensim_tfw2v.corpus.iterable_source import IterableSource, PassBeginning
 from gensim_tfw2v.corpus.read_ahead import ChunkReader
 from gensim_tfw2v.corpus.sentence_scan import scan_sentences
+from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.sources import CacheBudget
 
 MEMORY, DISK = CacheBudget(2**20, 0), CacheBudget(0, 2**20)
@@ -243,7 +244,7 @@ def test_beginnings_are_equal_if_the_first_sentences_are(
         for start, end in zip([0, *cuts], [*cuts, len(sentences)], strict=True):
             some = sentences[start:end]
             ids = np.array([word for sentence in some for word in sentence], np.int32)
-            found.add(Pieces(ids, np.array([*map(len, some)], np.int32), np.ones(len(some), np.int32)))
+            found.add(Pieces.whole(Sentences(ids, np.array([*map(len, some)], np.int32))))
         return found
 
     assert (beginning(left, sorted(cuts)) == beginning(right, [])) == (first(left) == first(right))

@@ -184,9 +184,9 @@ def test_the_same_words_of_documents_are_held_out_in_every_order_and_the_others_
     taken: list[tuple[list[int], list[int], list[bool]]] = []
 
     def take(pieces: Pieces) -> None:
-        documents = pieces.sentences()
+        documents = pieces.sentences
         chosen = held_out.chosen_words(documents).tolist()
-        for (ids, own), end in zip(found_in([tags.with_tags(documents)]), np.cumsum(pieces.lengths), strict=True):
+        for (ids, own), end in zip(found_in([tags.with_tags(documents)]), np.cumsum(documents.lengths), strict=True):
             taken.append((ids, own, chosen[end - len(ids) : end]))
 
     expected: list[Found] = []

@@ -40,7 +40,7 @@ def trained_by(source: Source) -> list[list[int]]:
 def held_out_by(source: Source) -> list[list[int]]:
     """Return the sentences that are held out."""
     found: list[list[int]] = []
-    source.hold_out(lambda pieces: found.extend(as_lists(Sentences(pieces.ids, pieces.lengths))))
+    source.hold_out(lambda pieces: found.extend(as_lists(pieces.sentences)))
     return found
 
 
@@ -139,5 +139,5 @@ def test_fractions_are_spread_evenly() -> None:
 
 
 def test_pieces_without_sentences_hold_nothing_out() -> None:
-    none = Pieces(*(np.zeros(0, np.int32) for _ in range(3)))
-    assert [pieces.ids.size for pieces in HELD_OUT.without([none, none])] == [0, 0]
+    none = Pieces.whole(Sentences(np.zeros(0, np.int32), np.zeros(0, np.int32)))
+    assert [pieces.words for pieces in HELD_OUT.without([none, none])] == [0, 0]
