@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gensim_tfw2v.arguments.argument import flag_of
 from gensim_tfw2v.arrays import Int64Array
 from gensim_tfw2v.planning.machines import HERE, Machine
 from gensim_tfw2v.planning.output import CHECKPOINT_SECONDS, train_command
@@ -148,7 +149,7 @@ class PlannedMemory:
             command += f" --epochs {workload.epochs}" if workload.epochs == Workload.epochs else ""
         else:
             changed = {name: value for name, value in self.ngrams.items() if value != NGRAM_DEFAULTS[name]}
-            command += " ".join([" --subwords", *(f"--{name.replace('_', '-')} {changed[name]}" for name in changed)])
+            command += " ".join([" --subwords", *(f"{flag_of(name)} {changed[name]}" for name in changed)])
         return f"{command} --workers {self.machine.whole_cores}"
 
     def as_dict(self) -> dict[str, Any]:

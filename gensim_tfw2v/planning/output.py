@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
+from gensim_tfw2v.arguments.argument import flag_of
 from gensim_tfw2v.corpus.shards import is_encoded
 from gensim_tfw2v.planning.choice import Choice
 from gensim_tfw2v.planning.machines import DOWNPOUR, HERE
@@ -82,7 +83,7 @@ def train_command(workload: Workload, corpus: str | None, batch_words: int | Non
     for name in ("vector_size", "window", "epochs", "min_count", "sample"):
         value = getattr(workload, name)
         if value != getattr(Workload, name):
-            flags += [f"--{name.replace('_', '-')}", f"{value:g}" if isinstance(value, float) else str(value)]
+            flags += [flag_of(name), f"{value:g}" if isinstance(value, float) else str(value)]
     if batch_words is not None:
         flags += ["--batch-words", str(batch_words)]
     return shlex.join(["tfw2v", "train", corpus or _CORPUS, "--output", output, *flags])
