@@ -94,7 +94,7 @@ def test_servers_drop_what_comes_with_a_former_ticket(cluster: LocalCluster, mon
             message = sealed(tickets, assignment, worker)
             if len(calls) <= stale:
                 tickets.renew(worker)
-                tickets.end_former(worker)
+                tickets.end_former()
             return message
 
         with contextlib.closing(placement), monkeypatch.context() as patched:
