@@ -48,10 +48,14 @@ class Sentences:
     """The lists that `documents` numbers; None: they are in this process's `documents.TagLists`."""
 
     @property
+    def arrays(self) -> list[npt.NDArray[Any]]:
+        """The arrays that there are, in their order, without those of `tags`."""
+        return [array for array in (self.ids, self.lengths, self.weights, self.documents) if array is not None]
+
+    @property
     def nbytes(self) -> int:
-        """Bytes that the arrays take."""
-        arrays = (self.ids, self.lengths, self.weights, self.documents)
-        return sum(array.nbytes for array in arrays if array is not None)
+        """Bytes that these arrays take."""
+        return sum(array.nbytes for array in self.arrays)
 
     def as_lists(self, words: Sequence[Any]) -> Iterator[list[Any]]:
         """Yield each sentence as a list of its words, which `words` has by their ids."""
