@@ -10,8 +10,7 @@ from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.placement.calls.program import Handle, Program, TrainedTables, WorkerGraphs
 from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.placement.remote.tables import RemoteTables
-from gensim_tfw2v.placement.server_rows.handles import Handles
-from gensim_tfw2v.placement.server_rows.shape import GraphShape, RowTraining
+from gensim_tfw2v.placement.server_rows.shape import GraphShape, Handles, RowTraining
 from gensim_tfw2v.placement.server_rows.slots import Slots
 from gensim_tfw2v.placement.tasks.cluster_metrics import ClusterMetrics
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow

@@ -1,12 +1,11 @@
-"""The values that the graphs of a training with rows on servers depend on."""
+"""The values that the graphs of a training with rows on servers depend on, and the handles that they take."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gensim_tfw2v.cluster.connection import device
-from gensim_tfw2v.placement.server_rows.handles import NO_SLOT, Handles, Slot
 from gensim_tfw2v.runtime.devices import THE_CPU, Device
 
 if TYPE_CHECKING:
@@ -45,6 +44,25 @@ class GraphShape(RowTraining):
     def device_of(self, shard: int) -> str:
         """Return the device that has a shard of every table."""
         return device("ps", shard % self.servers)
+
+
+class Slot(NamedTuple):
+    """Handles of what a server keeps of a block until it adds the block's changes: two variables for each shard."""
+
+    rows: tuple[Any, ...]  # int32 [3 + n]: how many rows of each of `TABLES`, and which
+    changes: tuple[Any, ...]  # [n, D] in the number format in which rows are sent
+
+
+NO_SLOT = Slot((), ())
+
+
+class Handles(NamedTuple):
+    """Resource handles on the servers."""
+
+    tables: tuple[tuple[Any, ...], ...]  # shards of each table in use
+    version: Any  # blocks pushed so far, on the first server
+    generations: tuple[Any, ...]  # each server's int32 variable [workers]
+    slot: Slot = NO_SLOT  # of the block that is trained, if servers add its changes later
 
 
 def handles_spec(shape: GraphShape) -> Handles:
