@@ -26,7 +26,6 @@ from gensim_tfw2v.placement.tasks.assignment import Assignment, Request
 from gensim_tfw2v.placement.tasks.cluster_metrics import ClusterMetrics
 from gensim_tfw2v.placement.tasks.codec import encode
 from gensim_tfw2v.placement.tasks.model import EncodedModel, WorkerModel
-from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED
 from gensim_tfw2v.steps.settings import StepSettings
 
@@ -74,7 +73,6 @@ class ServerTraining:
         make_tables: MakeTables = row_tables,
         has_changing_workers: bool = False,
     ) -> None:
-        load_tensorflow()
         self.connection = connection = dispatcher.connection
         self.dispatcher = dispatcher
         self.model_name, self.lease_key = "", 0
