@@ -24,7 +24,7 @@ from gensim_tfw2v.model.corpus_reading import (
 from gensim_tfw2v.model.gensim_files import as_class, as_plain_gensim, loaded, restored_state, saved_state
 from gensim_tfw2v.model.results import results_before_training
 from gensim_tfw2v.model.resuming import arguments_to_resume, resumed_model
-from gensim_tfw2v.model.subwords import has_bags
+from gensim_tfw2v.model.subwords import has_subwords
 from gensim_tfw2v.model.tables import (
     check_matrices_are_here,
     check_vocabulary_can_change,
@@ -149,7 +149,7 @@ class TFWord2Vec(Word2Vec):
 
     def _construct(self, arguments: Mapping[str, Any]) -> None:
         own, gensims = own_and_gensims(arguments)
-        check_constructor({**own, **gensims, "bags": has_bags(type(self))})
+        check_constructor({**own, **gensims, "bags": has_subwords(self)})
         warn_of_deprecated(own, stacklevel=3)
         self.__dict__.update(own, **results_before_training())
         self._reader = CorpusReader()

@@ -29,6 +29,11 @@ class Flag:
     has_negation: bool = False  # --no-name sets False
 
 
+def flag_of(name: str) -> str:
+    """Return the flag of an argument."""
+    return f"--{name.replace('_', '-')}"
+
+
 @dataclass(frozen=True)
 class Argument:
     """One of TFWord2Vec's own arguments, optional and keyword-only."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gensim_tfw2v.arrays import Float32Array, Int32Array, Int64Array, aligned_empty
+from gensim_tfw2v.arrays import Float32Array, Int32Array, Int64Array, aligned_empty, consecutive
 from gensim_tfw2v.native.functions import call
 
 
@@ -44,7 +44,7 @@ class Bags:
         """Return the bags of these numbers, in this order."""
         sizes = self.offsets[numbers + 1] - self.offsets[numbers]
         offsets = np.concatenate([[0], np.cumsum(sizes)])
-        places = np.arange(offsets[-1]) + np.repeat(self.offsets[numbers] - offsets[:-1], sizes)
+        places = consecutive(self.offsets[numbers], sizes)
         return Bags(_aligned(self.members[places]), _aligned(offsets))
 
     def means(self, rows: Float32Array) -> Float32Array:

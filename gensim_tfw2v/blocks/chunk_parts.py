@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from gensim_tfw2v.arrays import Int32Array
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics, ChunkTask, TrainedChunk
-from gensim_tfw2v.corpus.sentences import Sentences, some_of
+from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shards import ShardReader, Span
 
 
@@ -109,12 +110,11 @@ def _lengths_of(task: ChunkTask, reader: ShardReader | None) -> Int32Array:
 def _between(content: Sentences | Span, first: int, end: int, first_word: int, end_word: int) -> Sentences | Span:
     """Return sentences `first` to `end` of a chunk's content, which are its words `first_word` to `end_word`."""
     if isinstance(content, Sentences):
-        which = slice(first, end)
-        documents, tags = some_of(content.documents, which), content.tags
-        if documents is not None and tags is not None:
-            tags, documents = tags.of(documents)
-        ids, weights = content.ids[first_word:end_word], some_of(content.weights, which)
-        return Sentences(ids, content.lengths[which], weights, documents, tags)
+        found = content.between(slice(first_word, end_word), slice(first, end))
+        if found.documents is None or found.tags is None:
+            return found
+        tags, documents = found.tags.of(found.documents)
+        return replace(found, documents=documents, tags=tags)
     return Span(
         content.shard,
         content.first_word + first_word,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gensim_tfw2v.arrays import Float32Array, Int32Array, aligned_empty
+from gensim_tfw2v.arrays import Float32Array, Int32Array, aligned_empty, consecutive
 from gensim_tfw2v.blocks.bags import Bags, distinct_ids
 from gensim_tfw2v.blocks.batches import Block, BlockMaker, Windows, draw_windows, pad_to, paths_of, weights_of
 from gensim_tfw2v.corpus.sentences import DocumentTags, Sentences
@@ -125,7 +125,7 @@ class BagOfWordsBlockMaker(DocumentBlockMaker):
         left, right, _ = draw_windows(kept, (1, 1, kept.ids.size), self.window, self.windows is Windows.DRAWN, random)
         before, counts = left.ravel(), (left + right).ravel()
         centers = np.repeat(np.arange(kept.ids.size), counts)
-        places = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)  # 0, 1, ... for each center
+        places = consecutive(0, counts)
         places += places >= before[centers]  # the center itself is no context
         sentences = np.repeat(np.arange(kept.lengths.size), kept.lengths)[centers]
         weights = None if kept.weights is None else kept.weights[sentences]

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gensim_tfw2v import tuning
-from gensim_tfw2v.arrays import Int32Array, Int64Array
-from gensim_tfw2v.blocks.validation_pairs import places_within
+from gensim_tfw2v.arrays import Int32Array, Int64Array, consecutive
 from gensim_tfw2v.corpus.fixed_draws import drawn_evenly, key_of
 from gensim_tfw2v.corpus.sentences import Sentences
 
@@ -43,6 +42,6 @@ def next_words(sentences: Sentences, window: int, vocabulary: int, entropy: Sequ
     most = max(1, min(tuning.VALIDATION_NEXT_WORDS, tuning.VALIDATION_SCORES // max(1, vocabulary)))
     chosen = usable[drawn_evenly(len(usable), most, key_of(entropy, _SENTENCES))]
     last, sizes = ends[chosen] - 1, np.minimum(lengths[chosen] - 1, window)
-    places = np.repeat(last - sizes, sizes) + places_within(sizes)
+    places = consecutive(last - sizes, sizes)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
     return NextWords(sentences.ids[places], offsets, sentences.ids[last])

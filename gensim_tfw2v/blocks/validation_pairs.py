@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gensim_tfw2v import tuning
-from gensim_tfw2v.arrays import BoolArray, Int32Array, Int64Array
+from gensim_tfw2v.arrays import BoolArray, Int32Array, Int64Array, consecutive
 from gensim_tfw2v.blocks.bags import Bags
 from gensim_tfw2v.blocks.document_blocks import tags_of
 from gensim_tfw2v.blocks.huffman import HuffmanTree
@@ -143,15 +143,9 @@ def _some_of(every: int, rows: float, entropy: Sequence[int]) -> Int64Array:
 
 def _windows(lengths: Int32Array, window: int) -> _Windows:
     """Return the windows of all tokens of sentences with these lengths."""
-    places = places_within(lengths.astype(np.int64))
+    places = consecutive(0, lengths)
     after = np.repeat(lengths.astype(np.int64), lengths) - 1 - places
     return _Windows(np.minimum(places, window), np.minimum(after, window))
-
-
-def places_within(lengths: Int64Array) -> Int64Array:
-    """Return 0, 1, ... for the items of each group, given the lengths of the groups."""
-    starts = np.cumsum(lengths) - lengths
-    return np.arange(int(lengths.sum()), dtype=np.int64) - np.repeat(starts, lengths)
 
 
 def _rows_of_prediction(sentences: Sentences, settings: PairSettings) -> float:
@@ -172,7 +166,7 @@ def _skip_gram_pairs(chosen: Int64Array, windows: _Windows) -> tuple[Int64Array,
 def _cbow_contexts(tokens: Int64Array, windows: _Windows) -> tuple[Int64Array, Int64Array]:
     """Return the places of all contexts of some tokens, and where those of each token begin and end."""
     sizes = windows.sizes[tokens]
-    places = _context_places(np.repeat(tokens, sizes), places_within(sizes), windows)
+    places = _context_places(np.repeat(tokens, sizes), consecutive(0, sizes), windows)
     return places, np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
 
 
@@ -194,6 +188,6 @@ def _paths(targets: Int32Array, tree: HuffmanTree | None) -> tuple[Int32Array, I
     if tree is None:
         return np.empty(0, np.int32), np.empty(0, np.int32), np.zeros(len(targets) + 1, np.int64)
     lengths = tree.path_lengths()[targets].astype(np.int64)
-    places = np.repeat(tree.offsets[targets].astype(np.int64), lengths) + places_within(lengths)
+    places = consecutive(tree.offsets[targets], lengths)
     paths = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     return tree.nodes[places], tree.codes[places].astype(np.int32), paths

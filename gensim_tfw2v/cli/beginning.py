@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from gensim_tfw2v.arguments.argument import flag_of
 from gensim_tfw2v.checkpoints.checkpoint import Checkpoint, absolute, is_checkpoint
 from gensim_tfw2v.checkpoints.errors import CheckpointError, FolderInUseError
 from gensim_tfw2v.checkpoints.folder import CheckpointFolder
@@ -66,7 +67,7 @@ def saved_model(arguments: argparse.Namespace, settings: Mapping[str, Any]) -> A
         elif value != defaults[name].default and value != (
             own := getattr(model if hasattr(model, name) else model.wv, name)
         ):
-            flag, own = f"--{name.replace('_', '-')}", int(own) if name == "dm" else own
+            flag, own = flag_of(name), int(own) if name == "dm" else own
             raise CommandError(f"{flag} {value} does not go with {named}, whose model has {own}; leave {flag} out")
     return model
 

@@ -7,6 +7,7 @@ import json
 import sys
 from pathlib import Path
 
+from gensim_tfw2v.arguments.argument import flag_of
 from gensim_tfw2v.cli.arguments import add_switch, add_value, positive_number, read_by, real_number, whole_number
 from gensim_tfw2v.cli.errors import CommandError, refusing
 from gensim_tfw2v.cli.inputs import check_corpus
@@ -88,7 +89,7 @@ def _check_sizes(arguments: argparse.Namespace) -> None:
     if arguments.corpus is not None:
         check_corpus(arguments.corpus)
     with refusing(ValueError):
-        check_sizes(vars(arguments), lambda name: f"--{name.replace('_', '-')}")
+        check_sizes(vars(arguments), flag_of)
 
 
 def _profile(arguments: argparse.Namespace) -> Profile:

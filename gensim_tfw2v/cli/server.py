@@ -10,7 +10,7 @@ from gensim_tfw2v.cli.errors import CommandError, refusing
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.cluster.slurm import cores_of_task
-from gensim_tfw2v.cluster.specification import OF_SLURM, OF_TF_CONFIG, address_of, addresses_of, own_task
+from gensim_tfw2v.cluster.specification import OF_SLURM, OF_TF_CONFIG, OwnTask, addresses_of, own_task
 
 DESCRIPTION = """Run one task of a cluster until it is stopped: a parameter server, which holds a part of the vectors,
 or a worker, which trains blocks of the corpus. With --join, a worker joins a training that runs. A worker that gets
@@ -61,21 +61,20 @@ def run(arguments: argparse.Namespace) -> None:
             raise CommandError(f"--{flag} does not go with --join: the worker is no task of a cluster's list")
     with refusing(ValueError, OSError, ClusterError):
         if joins:  # the worker knows two tasks: the first server, and itself
-            job, task = "worker", 0
-            cluster = addresses_of({"ps": [arguments.join], "worker": [arguments.address]})
+            tasks = {"ps": [arguments.join], "worker": [arguments.address]}
+            task = OwnTask("worker", 0, addresses_of(tasks), joins=True)
         else:
             cluster = addresses_from(arguments, others=", --job and --task")
-            job, task = _task_of(arguments)
+            task = OwnTask(*_task_of(arguments), cluster)
         if arguments.check:  # without TensorFlow, so that checks are cheap
-            if not answers(address := address_of(job, task, cluster)):
-                raise CommandError(f"no answer from {job} {task} at {address}", exit_code=1)
+            if not answers(task.address):
+                raise CommandError(f"no answer from {task.job} {task.number} at {task.address}", exit_code=1)
             return
         from gensim_tfw2v.placement.server import serve
 
         by_slurm = arguments.cores is None and arguments.cluster == OF_SLURM
         cores = cores_of_task() if by_slurm else arguments.cores
-        exposure = arguments.allow_network, arguments.insecure
-        serve(job, task, cluster, arguments.with_parent, *exposure, cores, joins, arguments.gpu)
+        serve(task, arguments.with_parent, arguments.allow_network, arguments.insecure, cores, arguments.gpu)
 
 
 def _task_of(arguments: argparse.Namespace) -> tuple[str, int]:

@@ -16,6 +16,7 @@ from gensim_tfw2v.arguments.argument import (
     TENSORBOARD_FLAGS,
     Argument,
     Flag,
+    flag_of,
 )
 from gensim_tfw2v.arguments.rules import Choice
 from gensim_tfw2v.cli.arguments import (
@@ -143,7 +144,7 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
         for name in not_taken if is_on else [row[0] for row in _OF_GENSIM[group]]:
             if settings.pop(name) != _DEFAULTS[name]:
                 raise CommandError(
-                    f"{_flag(name)} {'does not go with' if is_on else 'is for'} --{switch}; leave it out"
+                    f"{flag_of(name)} {'does not go with' if is_on else 'is for'} --{switch}; leave it out"
                 )
     if arguments.documents and isinstance(arguments.epochs, _Default):
         settings["epochs"] = _EPOCHS_OF_DOCUMENTS
@@ -194,15 +195,11 @@ def _add_settings(parser: argparse.ArgumentParser, name: str) -> argparse._Argum
             kind.add_argument("--sg", action="store_const", const=1, default=0, help="skip-gram (default: CBOW)")
             kind.add_argument("--cbow", dest="sg", action="store_const", const=0, help="CBOW (the default)")
         else:
-            group.add_argument(_flag(row[0]), **_options_of_gensims(*row))
+            group.add_argument(flag_of(row[0]), **_options_of_gensims(*row))
     for argument in OWN_ARGUMENTS:
         if argument.flag is not None and argument.flag.group == name:
-            group.add_argument(_flag(argument.name), **_options_of(argument, argument.flag))
+            group.add_argument(flag_of(argument.name), **_options_of(argument, argument.flag))
     return group
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def _options_of_gensims(
@@ -253,5 +250,5 @@ def _log_of(arguments: argparse.Namespace) -> TensorBoardLog | None:
     if arguments.logdir is not None:
         return TensorBoardLog(arguments.logdir, **{_LOG_OPTIONS[flag]: value for flag, value in chosen.items()})
     if chosen:
-        raise CommandError(f"{_flag(next(iter(chosen)))} says what to log, but there is no --logdir")
+        raise CommandError(f"{flag_of(next(iter(chosen)))} says what to log, but there is no --logdir")
     return None

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from gensim_tfw2v.arguments.argument import flag_of
 from gensim_tfw2v.cli.arguments import add_switch, add_value, cores, positive_number, whole_number
 from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.cli.inputs import check_apart, check_corpus
@@ -46,7 +47,7 @@ def check_edges(arguments: argparse.Namespace) -> None:
         return
     for name in _FLAGS:
         if getattr(arguments, name) is not None:
-            raise CommandError(f"--{name.replace('_', '-')} needs --edges, which makes CORPUS a list of edges")
+            raise CommandError(f"{flag_of(name)} needs --edges, which makes CORPUS a list of edges")
 
 
 def walks_on(edges: Path, arguments: argparse.Namespace) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,31 @@ _FORMS = (
     "a dict or ClusterSpec of 'ps' and 'worker' addresses, the path of a JSON file of these, a cluster resolver, a "
     "ParameterServerStrategy, 'env' or 'slurm'"
 )
+
+
+@dataclass(frozen=True)
+class OwnTask:
+    """The task that a process runs: "ps" or "worker", and the position of its address in that job's list."""
+
+    job: str
+    number: int
+    cluster: Mapping[str, Sequence[str]]  # addresses by job
+    joins: bool = False  # the coordinator does not know it yet; the cluster has its address and the first server's
+
+    @property
+    def name(self) -> str:
+        """The name in messages; the coordinator gives a worker that joins its number."""
+        return self.job if self.joins else f"{self.job} {self.number}"
+
+    @property
+    def address(self) -> str:
+        """The address; raise ClusterError if the cluster has no such task."""
+        found = self.cluster.get(self.job, ())
+        if not 0 <= self.number < len(found):
+            raise ClusterError(
+                f"the cluster has no task {self.number} of job {self.job!r}: it has {len(found)} of them"
+            )
+        return found[self.number]
 
 
 class DescribedTasks:
@@ -161,14 +187,6 @@ def named_tasks(addresses: Addresses, jobs: Sequence[str]) -> dict[str, str]:
     return {
         f"{job} {task}": address for job in jobs for task, address in enumerate(addresses[job]) if address != VACANT
     }
-
-
-def address_of(job: str, task: int, addresses: Mapping[str, Sequence[str]]) -> str:
-    """Return the address of a task; raise ClusterError if the cluster has no such task."""
-    found = addresses.get(job, ())
-    if not 0 <= task < len(found):
-        raise ClusterError(f"the cluster has no task {task} of job {job!r}: it has {len(found)} of them")
-    return found[task]
 
 
 def workers_beside(worker: int, addresses: Sequence[str]) -> int:

@@ -90,9 +90,8 @@ class EncodedStore:
             self._file = _unnamed_file(self._budget.directory)
         try:
             self._file.seek(self._disk_used)
-            for array in (sentences.ids, sentences.lengths, sentences.weights, sentences.documents):
-                if array is not None:
-                    self._file.write(array.tobytes())
+            for array in sentences.arrays:
+                self._file.write(array.tobytes())
             self._file.flush()
         except OSError as error:
             # The cache only saves time, so a full disk must not end the training.

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gensim_tfw2v.arrays import Float32Array, Int32Array
-from gensim_tfw2v.corpus.sentences import Sentences, some_of
+from gensim_tfw2v.arrays import Int32Array
+from gensim_tfw2v.corpus.sentences import Sentences, joined
 from gensim_tfw2v.corpus.shards import Span
 
 
@@ -30,31 +30,27 @@ class Chunk:
 class Pieces:
     """Consecutive pieces of sentences as ids, with -1 for unknown words. A sentence within the limit is one piece."""
 
-    ids: Int32Array
-    lengths: Int32Array
+    sentences: Sentences
+    """The pieces as if each were a sentence."""
     begun: Int32Array
     """1 where a sentence begins with this piece, 0 where the piece continues an overlong sentence."""
-    weights: Float32Array | None = None
-    """Of the pieces; None: each has the weight 1."""
-    documents: Int32Array | None = None
-    """As in `Sentences`, of the pieces."""
 
     @classmethod
     def whole(cls, sentences: Sentences) -> Pieces:
         """Return sentences as pieces, each of which begins one."""
-        begun = np.ones_like(sentences.lengths)
-        return cls(sentences.ids, sentences.lengths, begun, sentences.weights, sentences.documents)
+        return cls(sentences, np.ones_like(sentences.lengths))
 
-    def sentences(self) -> Sentences:
-        """Return the pieces as sentences."""
-        return Sentences(self.ids, self.lengths, self.weights, self.documents)
+    @property
+    def words(self) -> int:
+        """The number of words, known or not."""
+        return self.sentences.ids.size
 
 
 def cut_into_chunks(corpus: Iterable[Pieces], words_per_chunk: int) -> Iterator[Chunk]:
     """Yield chunks of as few pieces as hold ``words_per_chunk`` words; the last chunk has the rest."""
     for number, pieces in enumerate(_cut(corpus, words_per_chunk)):
-        known = pieces.sentences().known_words()
-        yield Chunk(number, known, raw_words=pieces.ids.size, sentences=int(pieces.begun.sum()))
+        known = pieces.sentences.known_words()
+        yield Chunk(number, known, raw_words=pieces.words, sentences=int(pieces.begun.sum()))
 
 
 def _cut(corpus: Iterable[Pieces], words_per_chunk: int) -> Iterator[Pieces]:
@@ -62,23 +58,21 @@ def _cut(corpus: Iterable[Pieces], words_per_chunk: int) -> Iterator[Pieces]:
     words = 0
     for pieces in corpus:
         waiting.append(pieces)
-        words += pieces.ids.size
+        words += pieces.words
         if words >= words_per_chunk:
             found, piece, word = _joined(waiting), 0, 0
-            for stop, end in _chunk_ends(found.lengths, words_per_chunk):
+            for stop, end in _chunk_ends(found.sentences.lengths, words_per_chunk):
                 yield _between(found, slice(word, end), slice(piece, stop))
                 piece, word = stop, end
             waiting = [_between(found, slice(word, None), slice(piece, None))]
-            words = waiting[0].ids.size
+            words = waiting[0].words
     rest = _joined(waiting)
-    if rest.lengths.size:
+    if rest.begun.size:
         yield rest
 
 
 def _between(pieces: Pieces, words: slice, which: slice) -> Pieces:
-    """Return some consecutive pieces, which have these words."""
-    weights, documents = some_of(pieces.weights, which), some_of(pieces.documents, which)
-    return Pieces(pieces.ids[words], pieces.lengths[which], pieces.begun[which], weights, documents)
+    return Pieces(pieces.sentences.between(words, which), pieces.begun[which])
 
 
 def _chunk_ends(lengths: Int32Array, words_per_chunk: int) -> Iterator[tuple[int, int]]:
@@ -102,13 +96,5 @@ def spans_of(shard: int, lengths: Int32Array, words_per_chunk: int) -> Iterator[
 def _joined(parts: list[Pieces]) -> Pieces:
     if len(parts) == 1:
         return parts[0]
-    empty = np.empty(0, dtype=np.int32)
-    weights = [part.weights for part in parts if part.weights is not None]
-    documents = [part.documents for part in parts if part.documents is not None]
-    return Pieces(
-        np.concatenate([empty, *(part.ids for part in parts)]),
-        np.concatenate([empty, *(part.lengths for part in parts)]),
-        np.concatenate([empty, *(part.begun for part in parts)]),
-        np.concatenate(weights) if weights else None,
-        np.concatenate(documents) if documents else None,
-    )
+    begun = np.concatenate([np.empty(0, np.int32), *(part.begun for part in parts)])
+    return Pieces(joined([part.sentences for part in parts]), begun)

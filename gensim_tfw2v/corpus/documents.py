@@ -15,6 +15,7 @@ from gensim_tfw2v.arrays import Int32Array
 from gensim_tfw2v.corpus.chunks import Chunk, Pieces
 from gensim_tfw2v.corpus.iterable_source import IterableSource
 from gensim_tfw2v.corpus.sentences import DocumentTags, Sentences
+from gensim_tfw2v.corpus.sources import Reading
 
 
 class TagLists:
@@ -85,12 +86,10 @@ class DocumentSource(IterableSource):
         Each document has `words` and `tags`.
     tags : TagLists
         Numbers their tags.
-    *arguments, **options
-        As for `IterableSource`.
     """
 
-    def __init__(self, documents: Iterable[Any], tags: TagLists, *arguments: Any, **options: Any) -> None:
-        super().__init__(documents, *arguments, **options)
+    def __init__(self, documents: Iterable[Any], tags: TagLists, reading: Reading) -> None:
+        super().__init__(documents, reading)
         self._tags = tags
 
     def epoch(self, number: int = 0) -> Generator[Chunk, None, None]:
@@ -103,7 +102,7 @@ class DocumentSource(IterableSource):
         read = _WordsOfDocuments(self._sentences, self._tags)
         with closing(self._in_batches(read, words, pieces, are_cut=False)) as found:
             for some in found:
-                yield replace(some, documents=read.take(len(some.lengths)))
+                yield Pieces(replace(some.sentences, documents=read.take(some.begun.size)), some.begun)
 
 
 class _WordsOfDocuments:

@@ -44,8 +44,7 @@ class HoldOut:
 
 
 def _chosen_of(pieces: Pieces, chosen: BoolArray) -> Pieces:
-    found = pieces.sentences().whole(chosen)
-    return Pieces(found.ids, found.lengths, pieces.begun[chosen], found.weights, found.documents)
+    return Pieces(pieces.sentences.whole(chosen), pieces.begun[chosen])
 
 
 @dataclass(frozen=True)
@@ -70,10 +69,11 @@ class WordHoldOut(HoldOut):
     def without(self, pieces: Iterable[Pieces], take: Take | None = None) -> Generator[Pieces, None, None]:
         """Yield the pieces without the words that are held out, and give whole pieces to `take`."""
         for some in pieces:
-            is_out = self.chosen_words(some.sentences())
+            sentences = some.sentences
+            is_out = self.chosen_words(sentences)
             if take is not None:
                 take(some)
             before = np.append(0, np.cumsum(is_out))
-            ends = np.append(0, np.cumsum(some.lengths, dtype=np.int64))
-            lengths = some.lengths - np.diff(before[ends]).astype(np.int32)
-            yield replace(some, ids=some.ids[~is_out], lengths=lengths)
+            ends = np.append(0, np.cumsum(sentences.lengths, dtype=np.int64))
+            lengths = sentences.lengths - np.diff(before[ends]).astype(np.int32)
+            yield Pieces(replace(sentences, ids=sentences.ids[~is_out], lengths=lengths), some.begun)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import zlib
-from collections.abc import Generator, Hashable, Iterable, Mapping
+from collections.abc import Generator, Hashable, Iterable
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -13,16 +13,15 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v import tuning
-from gensim_tfw2v.arrays import Float32Array, Int32Array
-from gensim_tfw2v.corpus.cache import CacheBudget
+from gensim_tfw2v.arrays import Int32Array
 from gensim_tfw2v.corpus.chunks import Chunk, Pieces
 from gensim_tfw2v.corpus.file_scan import sentences_of_parts
-from gensim_tfw2v.corpus.hold_out import HoldOut
 from gensim_tfw2v.corpus.number_sentences import NumberTable
 from gensim_tfw2v.corpus.sentence_batches import SentenceBatch, sentence_batches
 from gensim_tfw2v.corpus.sentence_parts import SentenceParts
 from gensim_tfw2v.corpus.sentence_scan import SentenceScan
-from gensim_tfw2v.corpus.sources import TextSource
+from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.corpus.sources import Reading, TextSource
 
 logger = logging.getLogger(__name__)
 
@@ -48,11 +47,12 @@ class PassBeginning:
         """Add the next pieces of the pass, as many as are missing."""
         if self.is_whole:
             return
-        ends = np.cumsum(pieces.lengths, dtype=np.int64)
+        ends = np.cumsum(pieces.sentences.lengths, dtype=np.int64)
         count = min(self.pieces_missing, int(np.searchsorted(ends, self.words_missing)) + 1, ends.size)
         words = int(ends[count - 1]) if count else 0
-        documents = pieces.begun[:0] if pieces.documents is None else pieces.documents[:count]
-        arrays = pieces.ids[:words], pieces.lengths[:count], pieces.begun[:count], documents
+        counted = pieces.sentences.between(slice(words), slice(count))
+        documents = pieces.begun[:0] if counted.documents is None else counted.documents
+        arrays = counted.ids, counted.lengths, pieces.begun[:count], documents
         self.checksums = tuple(
             zlib.crc32(array.tobytes(), sum_) for array, sum_ in zip(arrays, self.checksums, strict=True)
         )
@@ -69,25 +69,15 @@ class IterableSource(TextSource):
     ----------
     sentences : iterable of sequence of hashable
         Sentences; each is a sequence of words, and a plain string is a sequence of characters.
-    key_to_index, words_per_chunk, budget, ids_below, held_out, weights
-        As for `TextSource`.
     scan : SentenceScan, optional
         Result of an earlier pass. If it keeps the encoded sentences, they are the first pass. The caller closes the
         scan.
     """
 
     def __init__(
-        self,
-        sentences: Iterable[Iterable[Hashable]],
-        key_to_index: Mapping[Any, int],
-        words_per_chunk: int,
-        budget: CacheBudget,
-        ids_below: int | None = None,
-        scan: SentenceScan | None = None,
-        held_out: HoldOut | None = None,
-        weights: Float32Array | None = None,
+        self, sentences: Iterable[Iterable[Hashable]], reading: Reading, scan: SentenceScan | None = None
     ) -> None:
-        super().__init__(key_to_index, words_per_chunk, budget, ids_below, held_out, weights)
+        super().__init__(reading)
         self._sentences = sentences
         self._scan = scan
         self._beginning: PassBeginning | None = None  # of the first whole pass
@@ -153,7 +143,7 @@ class IterableSource(TextSource):
         table = NumberTable(self._ids_of_words)
         for batch in sentence_batches(sentences, words, pieces, raise_if_abandoned, are_cut):
             ids = self._ids_of(batch) if batch.numbers is None else table.ids(batch.numbers)
-            yield Pieces(ids, np.array(batch.lengths, dtype=np.int32), np.array(batch.begun, dtype=np.int32))
+            yield Pieces(Sentences(ids, np.array(batch.lengths, np.int32)), np.array(batch.begun, np.int32))
 
     def _ids_of_words(self, words: list[Any]) -> Int32Array:
         return self._ids_of(SentenceBatch(words, [len(words)], [1], 0))
@@ -184,16 +174,21 @@ class PartsSource(IterableSource):
         The sentences as the user gave them, by which the scan knows them again.
     shown : SentenceParts
         The same sentences, which are read.
-    key_to_index, words_per_chunk, budget, ids_below, scan, held_out, weights
+    reading, scan
         As for `IterableSource`. If passes differ, the budget is nothing, and there is no scan that keeps sentences.
     first_pass : int, optional
         Number of the pass that the first epoch reads, if passes differ.
     """
 
     def __init__(
-        self, sentences: Any, shown: SentenceParts, *arguments: Any, first_pass: int = 0, **options: Any
+        self,
+        sentences: Any,
+        shown: SentenceParts,
+        reading: Reading,
+        scan: SentenceScan | None = None,
+        first_pass: int = 0,
     ) -> None:
-        super().__init__(sentences, *arguments, **options)
+        super().__init__(sentences, reading, scan)
         self._shown = shown
         self._first_pass = self._pass = first_pass
 

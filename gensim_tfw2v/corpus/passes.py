@@ -73,11 +73,8 @@ def checksum_after(chunk: Chunk, before: int) -> int:
     """Return the CRC-32 of a chunk and of all chunks before it, whose checksum is `before`."""
     content = chunk.content
     totals = np.array([chunk.number, chunk.raw_words, chunk.sentences], "<i8")
-    parts: list[np.ndarray]
     if isinstance(content, Sentences):
-        tags = (None, None) if content.tags is None else (content.tags.indices, content.tags.offsets)
-        arrays = (content.ids, content.lengths, content.weights, content.documents, *tags)
-        parts = [array for array in arrays if array is not None]
+        parts = content.arrays + ([] if content.tags is None else [content.tags.indices, content.tags.offsets])
     else:
         parts = [np.array(content, "<i8")]
     for part in (totals, *parts):

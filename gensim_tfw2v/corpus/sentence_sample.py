@@ -6,7 +6,7 @@ import numpy as np
 
 from gensim_tfw2v.arrays import BoolArray, Int64Array
 from gensim_tfw2v.corpus.fixed_draws import fractions
-from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.corpus.sentences import Sentences, joined
 
 
 class SentenceSample:
@@ -50,14 +50,7 @@ class SentenceSample:
         self._words += kept.ids.size
 
     def _joined(self) -> tuple[Sentences, Int64Array]:
-        none = np.empty(0, np.int32)
-        documents = [part.documents for part in self._parts if part.documents is not None]
-        sentences = Sentences(
-            np.concatenate([none, *(part.ids for part in self._parts)]),
-            np.concatenate([none, *(part.lengths for part in self._parts)]),
-            documents=np.concatenate(documents) if documents else None,
-        )
-        return sentences, np.concatenate([np.empty(0, np.int64), *self._numbers])
+        return joined(self._parts), np.concatenate([np.empty(0, np.int64), *self._numbers])
 
     def _drop_surplus(self) -> None:
         """Drop the sentences of the highest ranks that are not needed for the words that are wanted."""

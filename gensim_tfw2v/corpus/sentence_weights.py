@@ -56,7 +56,7 @@ def with_weights(pieces: Iterable[Pieces], weights: Float32Array) -> Generator[P
         begun += int(some.begun.sum())
         if begun > len(weights):
             raise wrong_number_of_weights(len(weights), "the corpus has more sentences")
-        yield replace(some, weights=weights[of_pieces])
+        yield Pieces(replace(some.sentences, weights=weights[of_pieces]), some.begun)
     if begun < len(weights):
         raise wrong_number_of_weights(len(weights), f"the corpus has {begun} sentences")
 

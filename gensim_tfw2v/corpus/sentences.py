@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gensim_tfw2v.arrays import BoolArray, Float32Array, Int32Array, aligned_empty
+from gensim_tfw2v.arrays import BoolArray, Float32Array, Int32Array, aligned_empty, consecutive
 from gensim_tfw2v.native.functions import call
 
 MAX_SENTENCE_WORDS = 10_000
 """gensim's limit: a longer sentence is cut into pieces of this many words."""
-
-_Values = TypeVar("_Values", Float32Array | None, Int32Array | None)
 
 
 @dataclass(frozen=True)
@@ -31,9 +29,8 @@ class DocumentTags:
         """Return the tags of these documents alone, each of which comes once, and their numbers among them."""
         used, numbers = np.unique(documents, return_inverse=True)
         sizes = np.diff(self.offsets)[used]
-        ends = np.cumsum(sizes)
-        places = np.arange(sizes.sum()) + np.repeat(self.offsets[used] + sizes - ends, sizes)
-        offsets = np.concatenate([[0], ends]).astype(np.int32)
+        places = consecutive(self.offsets[used], sizes)
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
         return DocumentTags(self.indices[places], offsets, self.are_unique[places]), numbers.astype(np.int32)
 
 
@@ -51,10 +48,14 @@ class Sentences:
     """The lists that `documents` numbers; None: they are in this process's `documents.TagLists`."""
 
     @property
+    def arrays(self) -> list[npt.NDArray[Any]]:
+        """The arrays that there are, in their order, without those of `tags`."""
+        return [array for array in (self.ids, self.lengths, self.weights, self.documents) if array is not None]
+
+    @property
     def nbytes(self) -> int:
-        """Bytes that the arrays take."""
-        arrays = (self.ids, self.lengths, self.weights, self.documents)
-        return sum(array.nbytes for array in arrays if array is not None)
+        """Bytes that these arrays take."""
+        return sum(array.nbytes for array in self.arrays)
 
     def as_lists(self, words: Sequence[Any]) -> Iterator[list[Any]]:
         """Yield each sentence as a list of its words, which `words` has by their ids."""
@@ -73,8 +74,7 @@ class Sentences:
         words = call(function, self.ids, self.lengths, *arguments, ids, lengths, count, numbers)
         kept = int(count[0])
         which = slice(kept) if numbers is None else numbers[:kept]
-        weights, documents = some_of(self.weights, which), some_of(self.documents, which)
-        return Sentences(ids[:words], lengths[:kept], weights, documents, self.tags)
+        return self._some(ids[:words], lengths[:kept], which)
 
     def known_words(self, table: Int32Array | None = None) -> Sentences:
         """Return the sentences without unknown words, whose id is -1.
@@ -93,16 +93,31 @@ class Sentences:
     def at(self, numbers: npt.NDArray[np.integer]) -> Sentences:
         """Return the sentences of these numbers, in this order; a number may come several times."""
         lengths = self.lengths[numbers]
-        ends, own_ends = np.cumsum(self.lengths, dtype=np.int64)[numbers], np.cumsum(lengths, dtype=np.int64)
-        places = np.repeat(ends - own_ends, lengths)
-        places += np.arange(len(places))
-        weights, documents = some_of(self.weights, numbers), some_of(self.documents, numbers)
-        return Sentences(self.ids[places], lengths, weights, documents, self.tags)
+        places = consecutive(np.cumsum(self.lengths, dtype=np.int64)[numbers] - lengths, lengths)
+        return self._some(self.ids[places], lengths, numbers)
+
+    def between(self, words: slice, which: slice) -> Sentences:
+        """Return some consecutive sentences, which have these words."""
+        return self._some(self.ids[words], self.lengths[which], which)
+
+    def _some(self, ids: Int32Array, lengths: Int32Array, which: Any) -> Sentences:
+        """Return sentences of these words, with the weights and tags of those that an index chooses."""
+        weights = None if self.weights is None else self.weights[which]
+        documents = None if self.documents is None else self.documents[which]
+        return Sentences(ids, lengths, weights, documents, self.tags)
 
 
-def some_of(values: _Values, which: Any) -> _Values:
-    """Return the values that an index chooses, None if there are none."""
-    return None if values is None else values[which]
+def joined(parts: Sequence[Sentences]) -> Sentences:
+    """Return the sentences of all parts, none of which has tags of its own."""
+    weights = [part.weights for part in parts if part.weights is not None]
+    documents = [part.documents for part in parts if part.documents is not None]
+    empty = np.empty(0, np.int32)
+    return Sentences(
+        np.concatenate([empty, *(part.ids for part in parts)]),
+        np.concatenate([empty, *(part.lengths for part in parts)]),
+        np.concatenate(weights) if weights else None,
+        np.concatenate(documents) if documents else None,
+    )
 
 
 class LineLengths:

@@ -8,6 +8,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from gensim_tfw2v.corpus.sentence_weights import with_weights
 from gensim_tfw2v.corpus.sentences import MAX_SENTENCE_WORDS, Sentences
 from gensim_tfw2v.corpus.shards import EncodedCorpus, ShardReader
 
-__all__ = ["MAX_SENTENCE_WORDS", "CacheBudget", "Chunk", "FileSource", "Source", "TextSource"]
+__all__ = ["MAX_SENTENCE_WORDS", "CacheBudget", "Chunk", "FileSource", "Reading", "Source", "TextSource"]
 
 
 class Source(ABC):
@@ -69,47 +70,40 @@ class Source(ABC):
         """Free the memory and the disk space that the corpus takes."""
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How a text becomes chunks of ids."""
+
+    key_to_index: Mapping[Any, int]
+    """Ids of the known words. It must not change during a pass."""
+    words_per_chunk: int
+    """A chunk ends with the first sentence, or piece of an overlong one, that brings it to this many words."""
+    budget: CacheBudget
+    """Memory and disk for the encoded corpus. If it does not fit, every epoch encodes it again in bounded memory."""
+    ids_below: int | None = None
+    """Rows of the tables to train, which all ids must be below. By default it follows from the largest id."""
+    held_out: HoldOut | None = None
+    """Which sentences are held out of all passes."""
+    weights: Float32Array | None = None
+    """The weight of each sentence."""
+
+    def __post_init__(self) -> None:
+        if self.words_per_chunk < 1:
+            raise ValueError(f"words_per_chunk is {self.words_per_chunk!r}; give a number of words above 0")
+
+
 class TextSource(Source):
-    """A corpus of text that is encoded as it is read, and stays encoded after the first epoch if it fits a budget.
+    """A corpus of text that is encoded as it is read, and stays encoded after the first epoch if it fits a budget."""
 
-    Parameters
-    ----------
-    key_to_index : mapping
-        Ids of the known words. It must not change during a pass.
-    words_per_chunk : int
-        A chunk ends with the first sentence, or piece of an overlong one, that brings it to this many words.
-    budget : CacheBudget
-        Memory and disk for the encoded corpus. If it does not fit, every epoch encodes the text again in bounded
-        memory.
-    ids_below : int, optional
-        Rows of the tables to train, which all ids must be below. By default it follows from the largest id.
-    held_out : HoldOut, optional
-        Which sentences are held out of all passes.
-    weights : ndarray, optional
-        The weight of each sentence.
-    """
-
-    def __init__(
-        self,
-        key_to_index: Mapping[Any, int],
-        words_per_chunk: int,
-        budget: CacheBudget,
-        ids_below: int | None,
-        held_out: HoldOut | None,
-        weights: Float32Array | None,
-    ) -> None:
+    def __init__(self, reading: Reading) -> None:
         super().__init__()
-        if words_per_chunk < 1:
-            raise ValueError(f"words_per_chunk is {words_per_chunk!r}; give a number of words above 0")
-        self._key_to_index = key_to_index
-        self._known_words = len(key_to_index)
-        self._ids_below = max(key_to_index.values(), default=-1) + 1 if ids_below is None else ids_below
-        self._words_per_chunk = words_per_chunk
-        self._budget: CacheBudget | None = budget
+        self._reading, self._key_to_index = reading, reading.key_to_index
+        self._known_words = len(self._key_to_index)
+        below = reading.ids_below
+        self._ids_below = max(self._key_to_index.values(), default=-1) + 1 if below is None else below
+        self._budget: CacheBudget | None = reading.budget
         self._cache: EncodedStore | None = None
         self._cached_totals: list[tuple[int, int]] = []  # raw words and sentences of each cached chunk
-        self._held_out = held_out
-        self._weights = weights
         self._take: Take | None = None  # receives the sentences that are held out
 
     def hold_out(self, take: Take) -> None:
@@ -189,10 +183,11 @@ class TextSource(Source):
             self._cache, self._cached_totals = store, totals
 
     def _encoded_chunks(self) -> Iterator[Chunk]:
+        weights, held_out = self._reading.weights, self._reading.held_out
         with closing(self._pieces()) as found:
-            pieces = found if self._weights is None else with_weights(found, self._weights)
-            trained = pieces if self._held_out is None else self._held_out.without(pieces, self._take)
-            yield from cut_into_chunks(trained, self._words_per_chunk)
+            pieces = found if weights is None else with_weights(found, weights)
+            trained = pieces if held_out is None else held_out.without(pieces, self._take)
+            yield from cut_into_chunks(trained, self._reading.words_per_chunk)
 
 
 class FileSource(TextSource):
@@ -202,8 +197,6 @@ class FileSource(TextSource):
     ----------
     path : str or path-like
         The file.
-    key_to_index, words_per_chunk, budget, ids_below, held_out, weights
-        As for `TextSource`.
     workers : int
         Reading processes.
     scan : FileScan, optional
@@ -218,19 +211,14 @@ class FileSource(TextSource):
     def __init__(
         self,
         path: str | os.PathLike[str],
-        key_to_index: Mapping[Any, int],
-        words_per_chunk: int,
-        budget: CacheBudget,
+        reading: Reading,
         workers: int,
         scan: FileScan | None = None,
         *,
         part_bytes: int = tuning.FILE_PART_BYTES,
-        ids_below: int | None = None,
-        held_out: HoldOut | None = None,
-        weights: Float32Array | None = None,
         column: str | None = None,
     ) -> None:
-        super().__init__(key_to_index, words_per_chunk, budget, ids_below, held_out, weights)
+        super().__init__(reading)
         self._path = path
         self._column = column
         self._workers = workers

@@ -8,7 +8,7 @@ from codecs import BOM_UTF8
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from typing import Any
@@ -27,7 +27,7 @@ from gensim_tfw2v.corpus.sentence_batches import checked_sentences
 from gensim_tfw2v.corpus.sentence_parts import SentenceParts, TableSentences, column_of, is_column
 from gensim_tfw2v.corpus.sentence_scan import SentenceScan, scan_parts, scan_sentences
 from gensim_tfw2v.corpus.shards import EncodedCorpus, header_of, is_encoded, raw_vocabulary
-from gensim_tfw2v.corpus.sources import EncodedSource, FileSource, Source
+from gensim_tfw2v.corpus.sources import EncodedSource, FileSource, Reading, Source
 from gensim_tfw2v.corpus.table_file import check_table, is_table
 from gensim_tfw2v.corpus.text_file import is_compressed
 from gensim_tfw2v.runtime.cores import ALL_CORES
@@ -151,7 +151,7 @@ class CorpusReader:
         tags : TagLists, optional
             Numbers the tags of a corpus of documents.
         """
-        known, words = model.wv.key_to_index, len(model.wv)
+        known = model.wv.key_to_index
         if corpus.file is not None and is_encoded(corpus.file):
             return EncodedSource(EncodedCorpus(corpus.file), known, block_words)
         budget = _budget(model)
@@ -161,28 +161,18 @@ class CorpusReader:
             budget = _NOTHING_KEPT
         if self.keeps_deleted(corpus.file):
             logger.warning("%s has been deleted; its words are read from the data kept of them", corpus.file)
+        reading = Reading(known, block_words, budget, len(model.wv), held_out, corpus.weights)
         if tags is not None:
             documents = TaggedLineDocument(corpus.file) if corpus.sentences is None else corpus.sentences
-            return DocumentSource(documents, tags, known, block_words, budget, words, None, held_out, corpus.weights)
-        if corpus.sentences is not None:
-            parts = in_parts(corpus.sentences, model.column)
-            rest = words, self._sentence_scan, held_out, corpus.weights
-            if parts is not None:
-                budget = budget if parts.repeats else _NOTHING_KEPT
-                return PartsSource(corpus.sentences, parts, known, block_words, budget, *rest, first_pass=first_pass)
-            return IterableSource(corpus.sentences, known, block_words, budget, *rest)
-        return FileSource(
-            str(corpus.file),
-            known,
-            block_words,
-            budget,
-            _processes(model.workers),
-            self._scan,
-            ids_below=words,
-            held_out=held_out,
-            weights=corpus.weights,
-            column=model.column,
-        )
+            return DocumentSource(documents, tags, reading)
+        if corpus.sentences is None:
+            return FileSource(str(corpus.file), reading, _processes(model.workers), self._scan, column=model.column)
+        parts, scan = in_parts(corpus.sentences, model.column), self._sentence_scan
+        if parts is None:
+            return IterableSource(corpus.sentences, reading, scan)
+        if not parts.repeats:
+            reading = replace(reading, budget=_NOTHING_KEPT)
+        return PartsSource(corpus.sentences, parts, reading, scan, first_pass)
 
 
 def _budget(model: Word2Vec) -> CacheBudget:

@@ -54,14 +54,14 @@ def _numbered(of_words: Any, words: int) -> NGrams:
     return NGrams(Bags.joined(rows, before + np.arange(words + 1)), used, of_words)
 
 
-def has_bags(cls: type[Any]) -> bool:
-    """Return whether the words of a class's models have n-grams."""
-    return issubclass(cls, FastText)
+def has_subwords(model: Word2Vec) -> bool:
+    """Return whether the words of a model may have n-grams."""
+    return isinstance(model, FastText)
 
 
 def word_bags(model: Word2Vec) -> Bags | None:
     """Return the input rows of each word, None if a word is a row alone."""
-    return ngrams_of(model.wv).bags if isinstance(model, FastText) and model.wv.bucket else None
+    return ngrams_of(model.wv).bags if has_subwords(model) and model.wv.bucket else None
 
 
 def set_word_vectors(vectors: FastTextKeyedVectors) -> None:
@@ -146,12 +146,12 @@ def loaded_quickly(fname: str, mmap: str | None = None) -> Any:
 
 def subword_settings(model: Word2Vec) -> dict[str, int]:
     """Return the settings that decide which n-grams a word has; none for a model without n-grams."""
-    return {name: getattr(model.wv, name) for name in _SETTINGS} if isinstance(model, FastText) else {}
+    return {name: getattr(model.wv, name) for name in _SETTINGS} if has_subwords(model) else {}
 
 
 def restore_subwords(model: Word2Vec, settings: Mapping[str, int]) -> None:
     """Set these settings, find the n-grams of a model's words, and make their rows from the seed."""
-    if isinstance(model, FastText):
+    if has_subwords(model):
         vars(model.wv).update(settings)
         with found_quickly(model.wv):
             model.wv.resize_vectors(seed=model.seed)

@@ -22,7 +22,7 @@ from gensim_tfw2v.model.loop import TrainingLoop
 from gensim_tfw2v.model.optimizer_choice import choose_optimizer
 from gensim_tfw2v.model.results import record_validation
 from gensim_tfw2v.model.resuming import where_to_begin
-from gensim_tfw2v.model.subwords import has_bags
+from gensim_tfw2v.model.subwords import has_subwords
 from gensim_tfw2v.model.tables import check_server_states, tables_of
 from gensim_tfw2v.model.training_plan import TrainArguments, plan_for
 from gensim_tfw2v.placement.contract import RemoteMatrix
@@ -71,7 +71,7 @@ def _completed(model: Word2Vec, arguments: TrainArguments) -> TrainArguments:
     check_log(own["logdir"])
     corpus = replace(arguments.corpus, weights=weights_in_training(model, arguments.weights, arguments.total_examples))
     check_weights_fit(corpus.weights, corpus.sentences, corpus.file)
-    of_corpus = {"weights": corpus.weights, "corpus_file": corpus.file, "bags": has_bags(type(model))}
+    of_corpus = {"weights": corpus.weights, "corpus_file": corpus.file, "bags": has_subwords(model)}
     together = {**vars(model), **own, **of_corpus}
     check_together(together)
     if has_documents(model):

@@ -19,7 +19,7 @@ from gensim_tfw2v.model.choices import block_maker, choices_for, moves_by_run
 from gensim_tfw2v.model.corpus_reading import Corpus
 from gensim_tfw2v.model.documents import has_documents, tag_lists_of, trains_skip_gram, with_documents
 from gensim_tfw2v.model.input_parts import input_parts
-from gensim_tfw2v.model.subwords import has_bags
+from gensim_tfw2v.model.subwords import has_subwords
 from gensim_tfw2v.model.validation import hold_out_for, validation_for
 from gensim_tfw2v.placement.block_size import in_flight_limits
 from gensim_tfw2v.placement.choice import choose_placement
@@ -218,7 +218,7 @@ def placement_for(
         device=model.device,
         seed=model.seed,
         reproducible=bool(model.reproducible),
-        bags=has_bags(type(model)) or has_documents(model),
+        bags=has_subwords(model) or has_documents(model),
         timeout=model.cluster_timeout,
         dtype=model.cluster_dtype,
         allow_network=bool(model.allow_network),

@@ -156,7 +156,7 @@ class _Sample(SentenceSample):
         self.count = self.words = 0
 
     def take(self, pieces: Pieces) -> None:
-        self.add_known(Sentences(pieces.ids, pieces.lengths).known_words(), int(pieces.begun.sum()), pieces.ids.size)
+        self.add_known(pieces.sentences.known_words(), int(pieces.begun.sum()), pieces.words)
 
     def add_known(self, known: Sentences, sentences: int, words: int) -> None:
         self.add(known)
@@ -173,10 +173,10 @@ class _DocumentSample(_Sample):
         self._held_out = WordHoldOut(validation if self._is_share else 1.0, key_of(entropy, _HELD_OUT))
 
     def take(self, pieces: Pieces) -> None:
-        documents = pieces.sentences()
+        documents = pieces.sentences
         self.add(documents.known_words())
         self.count += 0 if self._is_share else int(pieces.begun.sum())  # no whole document is held out
-        self.words += int(self._held_out.chosen_words(documents).sum()) if self._is_share else pieces.ids.size
+        self.words += int(self._held_out.chosen_words(documents).sum()) if self._is_share else pieces.words
 
     def read(self, model: Word2Vec, validation: Any, source: Source, tags: TagLists) -> None:
         """Take the documents of a training's source, if a share of their words is held out, or others."""

@@ -6,7 +6,7 @@ import heapq
 
 import numpy as np
 
-from gensim_tfw2v.arrays import Float64Array, Int32Array, Int64Array, UInt8Array
+from gensim_tfw2v.arrays import Float64Array, Int32Array, Int64Array, UInt8Array, consecutive
 from gensim_tfw2v.native.array_checks import LARGEST, LONGEST, NO_PATH, NO_WORD, WRONG_SIZES, are_below
 
 # -- huffman_paths.c ---------------------------------------------------------------------------------------------------
@@ -66,7 +66,7 @@ def copy_paths(
     are_paths = not ((begins < 0).any() or (lengths < 0).any() or (ends > tree_nodes.size).any())
     if not are_paths or int(lengths.sum()) != nodes.size:
         return NO_PATH
-    steps = np.repeat(begins - (np.cumsum(lengths) - lengths), lengths) + np.arange(nodes.size)
+    steps = consecutive(begins, lengths)
     nodes[:] = tree_nodes[steps]
     codes[:] = tree_codes[steps]
     return 0

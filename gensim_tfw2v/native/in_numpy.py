@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gensim_tfw2v.arrays import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array, UInt8Array
+from gensim_tfw2v.arrays import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array, UInt8Array, consecutive
 from gensim_tfw2v.native.array_checks import (
     LARGEST,
     LONGEST,
@@ -180,8 +180,7 @@ def draw_windows(
         return WRONG_SIZES
     if not are_lengths(tokens, lengths):
         return WRONG_LENGTHS
-    begins = np.cumsum(lengths, dtype=np.int64) - lengths
-    before = np.arange(tokens) - np.repeat(begins, lengths)
+    before = consecutive(0, lengths)
     after = np.repeat(lengths.astype(np.int64), lengths) - before - 1
     radius: Any = window
     if shrink:

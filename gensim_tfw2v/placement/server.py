@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NoReturn
 
@@ -13,7 +13,7 @@ from gensim_tfw2v.cluster.exposure import exposure_of
 from gensim_tfw2v.cluster.health import is_taken
 from gensim_tfw2v.cluster.notices import ASK_TO_LEAVE, Notices, WorkerNotices
 from gensim_tfw2v.cluster.remote_functions import register
-from gensim_tfw2v.cluster.specification import address_of, port_of, workers_beside
+from gensim_tfw2v.cluster.specification import OwnTask, port_of, workers_beside
 from gensim_tfw2v.cluster.task import Task
 from gensim_tfw2v.placement.tasks.block_factory import REGISTER_MODEL, BlockFactory
 from gensim_tfw2v.placement.tasks.block_kind import BlockKind
@@ -69,24 +69,17 @@ def _functions_of_columns(factory: BlockFactory) -> Mapping[str, Callable[..., A
 
 
 def serve(
-    job: str,
-    task: int,
-    cluster: Mapping[str, Sequence[str]],
+    task: OwnTask,
     parent: int | None = None,
     allow_network: bool = False,
     insecure: bool = False,
     cores: int | None = None,
-    joins: bool = False,
     gpu: int | None = None,
 ) -> None:
     """Run a task of the cluster until SIGTERM or SIGINT; a worker may then train its block to the end.
 
     Parameters
     ----------
-    job, task
-        "ps" or "worker", and the position of this task's address in that job's list.
-    cluster
-        Addresses ("host:port") by job.
     parent
         The process that started this one. The task ends as soon as that process has ended, or sends a signal.
     allow_network
@@ -96,20 +89,16 @@ def serve(
     cores
         How many cores of a worker train a block side by side. Default: an equal share, beside the other workers of the
         cluster on this host, of those that this process may use.
-    joins
-        Whether the task is a worker that the coordinator does not know yet. `cluster` then has its address and that of
-        the first server.
     gpu
         The number of the GPU that the task may use. Default: those that CUDA_VISIBLE_DEVICES names, or none.
     """
     if _is_orphan(parent):
         return
     end = EndSignals()
-    address = address_of(job, task, cluster)
-    name = job if joins else f"{job} {task}"  # the coordinator gives a worker that joins its number
-    exposure = exposure_of(name, address, allow_network, insecure)
+    job, address = task.job, task.address
+    exposure = exposure_of(task.name, address, allow_network, insecure)
     _choose_gpu(gpu)
-    used_cores = _cores_of(job, task, cluster, cores)
+    used_cores = _cores_of(task, cores)
     if used_cores == 1:
         # Steps run one at a time. Then oneDNN's own memory pool costs less time and memory than the C library's
         # allocator, which `load_tensorflow` chooses for processes with concurrent steps.
@@ -117,10 +106,10 @@ def serve(
     tf = load_tensorflow()
     _check_gpu(gpu)
     register_functions(used_cores)
-    notices = WorkerNotices(address, cluster["ps"][0], joins, _can_step) if job == "worker" else None
-    register(ASK_TO_LEAVE, partial(_refuse_to_leave, task) if notices is None else notices.ask_to_leave)
-    spec = tf.train.ClusterSpec({name: list(addresses) for name, addresses in cluster.items()})
-    own = {"job_name": job, "task_index": task, "protocol": "grpc", "config": _configuration(tf, used_cores)}
+    notices = WorkerNotices(address, task.cluster["ps"][0], task.joins, _can_step) if job == "worker" else None
+    register(ASK_TO_LEAVE, partial(_refuse_to_leave, task.number) if notices is None else notices.ask_to_leave)
+    spec = tf.train.ClusterSpec({name: list(addresses) for name, addresses in task.cluster.items()})
+    own = {"job_name": job, "task_index": task.number, "protocol": "grpc", "config": _configuration(tf, used_cores)}
     try:
         server = tf.distribute.Server(spec, **own, start=False)  # listens, and answers no call yet
     except tf.errors.OpError as error:
@@ -130,7 +119,7 @@ def serve(
     exposure.apply()
     server.start()
     kernel()  # tests it on the devices as the server has set them up
-    print(f"tfw2v server: {name} of {address} is ready (process {os.getpid()}). Open to {exposure}", flush=True)
+    print(f"tfw2v server: {task.name} of {address} is ready (process {os.getpid()}). Open to {exposure}", flush=True)
     _end_process(_wait_for_end(lambda: end.wait(_SECONDS_BETWEEN_CHECKS) or _is_orphan(parent), notices, parent))
 
 
@@ -186,11 +175,11 @@ def _refuse_to_leave(task: int, _text: bytes) -> NoReturn:
     raise TaskError(f"ps {task} has vectors, and only workers can leave a training; restart a server at its address")
 
 
-def _cores_of(job: str, task: int, cluster: Mapping[str, Sequence[str]], wanted: int | None) -> int:
+def _cores_of(task: OwnTask, wanted: int | None) -> int:
     """Return how many cores of a task train a block: 1 for a server, which trains none."""
-    if job != "worker":
+    if task.job != "worker":
         return 1
-    return wanted or max(1, allowed_cores() // workers_beside(task, cluster[job]))
+    return wanted or max(1, allowed_cores() // workers_beside(task.number, task.cluster[task.job]))
 
 
 def _configuration(tf: Any, cores: int) -> Any:

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from gensim_tfw2v.arguments.argument import flag_of
 from gensim_tfw2v.arrays import Int64Array
 from gensim_tfw2v.planning.machines import HERE, Machine
-from gensim_tfw2v.planning.output import CHECKPOINT_SECONDS, train_command
+from gensim_tfw2v.planning.output import CHECKPOINT_SECONDS, table_text, train_command, workload_rows
 from gensim_tfw2v.planning.tasks import memory_here
 from gensim_tfw2v.planning.units import large, size
 from gensim_tfw2v.planning.workload import Workload
@@ -148,7 +149,7 @@ class PlannedMemory:
             command += f" --epochs {workload.epochs}" if workload.epochs == Workload.epochs else ""
         else:
             changed = {name: value for name, value in self.ngrams.items() if value != NGRAM_DEFAULTS[name]}
-            command += " ".join([" --subwords", *(f"--{name.replace('_', '-')} {changed[name]}" for name in changed)])
+            command += " ".join([" --subwords", *(f"{flag_of(name)} {changed[name]}" for name in changed)])
         return f"{command} --workers {self.machine.whole_cores}"
 
     def as_dict(self) -> dict[str, Any]:
@@ -178,11 +179,7 @@ class PlannedMemory:
         }
 
     def __str__(self) -> str:
-        rows = list(self._rows())
-        width = max(len(name) for name, _ in rows)
-        lines = [f"{name.ljust(width)}  {value}" for name, value in rows]
-        lines += ["", f"why: {self._reason}", *(f"warning: {warning}" for warning in self.warnings)]
-        return "\n".join([*lines, "", self.command])
+        return table_text(self._rows(), [self._reason], self.warnings, [self.command])
 
     @property
     def _reason(self) -> str:
@@ -190,10 +187,7 @@ class PlannedMemory:
 
     def _rows(self) -> Iterator[tuple[str, str]]:
         workload, numbers = self.workload, self.workload.vector_size
-        yield "training", f"{large(workload.words)} words, epochs: {workload.epochs}, {workload.mode}"
-        if workload.vocabulary_range is not None:
-            least, most = workload.vocabulary_range
-            yield "vocabulary", f"about {workload.vocabulary:,}, from {least:,} to {most:,}"
+        yield from workload_rows(workload)
         parts = f"{large(workload.vocabulary)} words"
         parts += f", {large(self.documents)} documents" if self.ngrams is None else ""
         parts += f", {large(self._bucket)} buckets of n-grams" if self.ngrams is not None else ""

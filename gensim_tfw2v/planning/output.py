@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from gensim_tfw2v.arguments.argument import flag_of
 from gensim_tfw2v.corpus.shards import is_encoded
 from gensim_tfw2v.planning.choice import Choice
 from gensim_tfw2v.planning.machines import DOWNPOUR, HERE
@@ -20,14 +21,28 @@ _CORPUS, _FOLDER, _OUTPUT = "corpus.txt", "encoded-corpus", "vectors.kv"
 def as_text(choice: Choice, corpus: str | None = None) -> str:
     """Return the plan as a table, with reasons, warnings and commands. `corpus` is the one that was sampled."""
     plan = choice.plan
-    rows = list(_rows(plan))
-    width = max(len(name) for name, _ in rows)
-    lines = [f"{name.ljust(width)}  {value}" for name, value in rows]
-    lines += ["", *(f"why: {reason}" for reason in choice.reasons)]
-    lines += [f"warning: {warning}" for warning in plan.warnings]
     hosts = host_lines(plan)
-    lines += ["", *([f"hosts.txt: {hosts[0]} ... {hosts[-1]}"] if hosts else []), *command_lines(plan, corpus)]
-    return "\n".join(lines)
+    ends = [*([f"hosts.txt: {hosts[0]} ... {hosts[-1]}"] if hosts else []), *command_lines(plan, corpus)]
+    return table_text(_rows(plan), choice.reasons, plan.warnings, ends)
+
+
+def table_text(
+    rows: Iterable[tuple[str, str]], reasons: Iterable[str], warnings: Iterable[str], ends: Iterable[str]
+) -> str:
+    """Return a table of names and values, and what comes after it; at the end stand the commands."""
+    found = list(rows)
+    width = max(len(name) for name, _ in found)
+    lines = [f"{name.ljust(width)}  {value}" for name, value in found]
+    lines += ["", *(f"why: {reason}" for reason in reasons), *(f"warning: {warning}" for warning in warnings)]
+    return "\n".join([*lines, "", *ends])
+
+
+def workload_rows(workload: Workload) -> Iterator[tuple[str, str]]:
+    """Yield the rows of the table about what is trained."""
+    yield "training", f"{large(workload.words)} words, epochs: {workload.epochs}, {workload.mode}"
+    if workload.vocabulary_range is not None:
+        least, most = workload.vocabulary_range
+        yield "vocabulary", f"about {workload.vocabulary:,}, from {least:,} to {most:,}"
 
 
 def as_object(choice: Choice, corpus: str | None = None) -> dict[str, Any]:
@@ -82,7 +97,7 @@ def train_command(workload: Workload, corpus: str | None, batch_words: int | Non
     for name in ("vector_size", "window", "epochs", "min_count", "sample"):
         value = getattr(workload, name)
         if value != getattr(Workload, name):
-            flags += [f"--{name.replace('_', '-')}", f"{value:g}" if isinstance(value, float) else str(value)]
+            flags += [flag_of(name), f"{value:g}" if isinstance(value, float) else str(value)]
     if batch_words is not None:
         flags += ["--batch-words", str(batch_words)]
     return shlex.join(["tfw2v", "train", corpus or _CORPUS, "--output", output, *flags])
@@ -91,10 +106,7 @@ def train_command(workload: Workload, corpus: str | None, batch_words: int | Non
 def _rows(plan: Plan) -> Iterator[tuple[str, str]]:
     workload, layout, traffic, speed = plan.workload, plan.layout, plan.traffic, plan.speed
     cores, tables = f"{plan.machine.cores:g} cores", workload.table_bytes
-    yield "training", f"{large(workload.words)} words, epochs: {workload.epochs}, {workload.mode}"
-    if workload.vocabulary_range is not None:
-        least, most = workload.vocabulary_range
-        yield "vocabulary", f"about {workload.vocabulary:,}, from {least:,} to {most:,}"
+    yield from workload_rows(workload)
     yield "model", f"{large(workload.vocabulary)} words of {workload.vector_size} numbers, {size(tables)}"
     if traffic is None:
         yield "design", f"one process on {cores}"

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support.native_functions import WAYS, functions_run
 
+from gensim_tfw2v.arrays import consecutive
 from gensim_tfw2v.blocks.bags import Bags, distinct_ids
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.corpus.sentences import Sentences
@@ -61,3 +62,9 @@ def test_own_bags_have_the_same_rows_for_each_input(skip_gram: bool) -> None:
     for number, word in zip(own.input_ids.ravel().tolist(), whole.input_ids.ravel().tolist(), strict=True):
         assert found[number] == expected[word]
     assert sorted(own.input_rows().tolist()) == sorted(LISTS[0] + LISTS[2] + LISTS[5])
+
+
+def test_members_of_groups_are_numbered_from_where_each_group_begins() -> None:
+    assert consecutive(np.array([5, 2, 7]), np.array([2, 0, 3], np.int32)).tolist() == [5, 6, 7, 8, 9]
+    assert consecutive(0, np.array([2, 3])).tolist() == [0, 1, 0, 1, 2]
+    assert consecutive(0, np.array([], np.int32)).tolist() == []

@@ -127,9 +127,9 @@ def test_a_task_of_slurm_has_the_place_and_the_cores_that_slurm_gives_it(
     served = []
     monkeypatch.setattr("gensim_tfw2v.placement.server.serve", lambda *arguments: served.append(arguments))
     assert run("server", "--cluster", "slurm", *flags) == 0
-    ((job, task, addresses, *_, cores, joins, gpu),) = served
-    assert addresses == {"ps": ["127.0.0.1:10140"], "worker": ["127.0.0.1:10141"]}
-    assert (job, task, cores, joins, gpu) == (*expected, False, None)
+    ((task, *_, cores, gpu),) = served
+    assert task.cluster == {"ps": ["127.0.0.1:10140"], "worker": ["127.0.0.1:10141"]}
+    assert (task.job, task.number, cores, task.joins, gpu) == (*expected, False, None)
 
 
 def test_a_check_says_whether_a_task_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

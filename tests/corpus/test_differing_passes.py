@@ -20,7 +20,8 @@ from gensim_tfw2v.corpus.hold_out import HoldOut
 from gensim_tfw2v.corpus.iterable_source import IterableSource, PassBeginning
 from gensim_tfw2v.corpus.read_ahead import ChunkReader
 from gensim_tfw2v.corpus.sentence_scan import scan_sentences
-from gensim_tfw2v.corpus.sources import CacheBudget
+from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.corpus.sources import CacheBudget, Reading
 
 MEMORY, DISK = CacheBudget(2**20, 0), CacheBudget(0, 2**20)
 IDS = {word: number for number, word in enumerate("abcde")}
@@ -70,7 +71,7 @@ def source_of(sentences: Any, kept: str, ids: dict[Any, int] | None = None, **op
     """Return a source in chunks of seven words, which keeps the first pass."""
     scan = scan_sentences(sentences, sentences, MEMORY, lambda *_: None) if kept == "kept by the scan" else None
     budget = DISK if kept == "kept on disk" else MEMORY
-    return IterableSource(sentences, IDS if ids is None else ids, 7, budget, scan=scan, **options)
+    return IterableSource(sentences, Reading(IDS if ids is None else ids, 7, budget, **options), scan)
 
 
 def test_each_epoch_has_sentences_of_its_own(kept: str, caplog: pytest.LogCaptureFixture) -> None:
@@ -104,7 +105,7 @@ def test_one_epoch_compares_nothing(kept: str) -> None:
 def test_what_is_dropped_takes_no_memory() -> None:
     sentences = Passes(rotated(9, 0), rotated(9, 1))
     scan = scan_sentences(sentences, sentences, MEMORY, lambda *_: None)
-    source = IterableSource(sentences, IDS, 7, MEMORY, scan=scan)
+    source = IterableSource(sentences, Reading(IDS, 7, MEMORY), scan=scan)
     plain_epoch(source)
     assert len(scan.encoded) > 0
     plain_epoch(source)
@@ -243,7 +244,7 @@ def test_beginnings_are_equal_if_the_first_sentences_are(
         for start, end in zip([0, *cuts], [*cuts, len(sentences)], strict=True):
             some = sentences[start:end]
             ids = np.array([word for sentence in some for word in sentence], np.int32)
-            found.add(Pieces(ids, np.array([*map(len, some)], np.int32), np.ones(len(some), np.int32)))
+            found.add(Pieces.whole(Sentences(ids, np.array([*map(len, some)], np.int32))))
         return found
 
     assert (beginning(left, sorted(cuts)) == beginning(right, [])) == (first(left) == first(right))

@@ -16,7 +16,7 @@ from gensim_tfw2v.corpus.documents import DocumentSource, TagLists
 from gensim_tfw2v.corpus.hold_out import HoldOut, WordHoldOut
 from gensim_tfw2v.corpus.passes import checksum_after
 from gensim_tfw2v.corpus.sentences import MAX_SENTENCE_WORDS, Sentences
-from gensim_tfw2v.corpus.sources import CacheBudget, Source
+from gensim_tfw2v.corpus.sources import CacheBudget, Reading, Source
 from gensim_tfw2v.native.random_numbers import RandomNumbers
 
 RANDOM = np.random.default_rng(6)
@@ -46,7 +46,7 @@ def index_of(tag: Any) -> int:
 
 def source_of(documents: Any, budget: CacheBudget = BUDGETS["memory"], **options: Any) -> DocumentSource:
     tags = TagLists(index_of, TAGS)
-    return DocumentSource(documents, tags, IDS, 100, budget, **options)
+    return DocumentSource(documents, tags, Reading(IDS, 100, budget, **options))
 
 
 def expected_of(documents: Any) -> Found:
@@ -184,14 +184,14 @@ def test_the_same_words_of_documents_are_held_out_in_every_order_and_the_others_
     taken: list[tuple[list[int], list[int], list[bool]]] = []
 
     def take(pieces: Pieces) -> None:
-        documents = pieces.sentences()
+        documents = pieces.sentences
         chosen = held_out.chosen_words(documents).tolist()
-        for (ids, own), end in zip(found_in([tags.with_tags(documents)]), np.cumsum(pieces.lengths), strict=True):
+        for (ids, own), end in zip(found_in([tags.with_tags(documents)]), np.cumsum(documents.lengths), strict=True):
             taken.append((ids, own, chosen[end - len(ids) : end]))
 
     expected: list[Found] = []
     for corpus in (DOCUMENTS, Shuffled()):
-        source = DocumentSource(corpus, tags, IDS, 100, BUDGETS["memory"], held_out=held_out)
+        source = DocumentSource(corpus, tags, Reading(IDS, 100, BUDGETS["memory"], held_out=held_out))
         taken.clear()
         with source:
             source.hold_out(take)

@@ -23,7 +23,7 @@ from gensim_tfw2v.corpus.chunks import Chunk
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shard_file import HEADER_BYTES
 from gensim_tfw2v.corpus.shards import EncodedCorpus, EncodedCorpusError, Span, shard_path
-from gensim_tfw2v.corpus.sources import CacheBudget, EncodedSource, FileSource
+from gensim_tfw2v.corpus.sources import CacheBudget, EncodedSource, FileSource, Reading
 from gensim_tfw2v.placement.calls import server_training
 
 SMALL: dict[str, Any] = {"vector_size": 8, "epochs": 2, "workers": 1, "batch_words": 3000, "optimizer": "sgd"}
@@ -73,7 +73,7 @@ def _counts(chunk: Chunk) -> tuple[int, int, int]:
 def test_an_encoded_corpus_has_the_chunks_of_its_text(encoded: Path, lee_file: Path) -> None:
     words = EncodedCorpus(encoded).counts()
     vocabulary = {word: number for number, word in enumerate(word for word, count in words.items() if count > 2)}
-    text = FileSource(lee_file, vocabulary, 3000, CacheBudget(0, 0), 1)
+    text = FileSource(lee_file, Reading(vocabulary, 3000, CacheBudget(0, 0)), 1)
     of_text = [(chunk.content.ids.tolist(), chunk.content.lengths.tolist(), *_counts(chunk)) for chunk in text.epoch()]
     assert chunks_read(EncodedSource(EncodedCorpus(encoded), vocabulary, 3000)) == of_text
 

@@ -21,7 +21,7 @@ from support.plain_chunks import expected_chunks, plain_epoch
 from gensim_tfw2v import tuning
 from gensim_tfw2v.corpus import file_parts
 from gensim_tfw2v.corpus.file_scan import scan_file
-from gensim_tfw2v.corpus.sources import CacheBudget, FileSource
+from gensim_tfw2v.corpus.sources import CacheBudget, FileSource, Reading
 
 WORDS = ["a", "bb", "a", "é", "中文", "😀", "\x00", "\ufeff", "x" * 50]
 GAPS = ["\n\n", "\r\n", *" \n\r\t\x0b\x0c\x1c\x1f\x85\xa0\u2028\u3000"]
@@ -69,7 +69,7 @@ def test_any_text_yields_gensims_sentences_read_anew_or_from_a_scan(
         scan = scan_file(path, 1, IN_MEMORY, part_bytes=part_bytes)
         expected = gensim_chunks(path, ids, words_per_chunk)
         for budget, found in ((NO_CACHE, None), (IN_MEMORY, None), (NO_CACHE, scan)):
-            source = FileSource(path, ids, words_per_chunk, budget, 1, found, part_bytes=part_bytes)
+            source = FileSource(path, Reading(ids, words_per_chunk, budget), 1, found, part_bytes=part_bytes)
             assert [plain_epoch(source), plain_epoch(source)] == [expected, expected]
 
 
@@ -82,7 +82,7 @@ def test_any_text_read_by_several_processes_yields_gensims_sentences(text: str, 
         scan = scan_file(path, 2, IN_MEMORY, part_bytes=part_bytes)
         assert_scan_equals_gensim(scan, path)
         ids = {word: number for number, word in enumerate(scan.words)}
-        source = FileSource(path, ids, 20, NO_CACHE, 3, part_bytes=part_bytes)
+        source = FileSource(path, Reading(ids, 20, NO_CACHE), 3, part_bytes=part_bytes)
         assert plain_epoch(source) == gensim_chunks(path, ids, 20)
 
 
@@ -93,14 +93,14 @@ def test_overlong_lines_are_cut_where_gensim_cuts_them(corpus: Callable[[str], P
     assert_scan_equals_gensim(scan, path)
     ids = {word: number for number, word in enumerate(scan.words[::3])}
     for found in (scan, None):
-        source = FileSource(path, ids, 3_000, NO_CACHE, workers, found, part_bytes=20_000)
+        source = FileSource(path, Reading(ids, 3_000, NO_CACHE), workers, found, part_bytes=20_000)
         assert plain_epoch(source) == gensim_chunks(path, ids, 3_000)
 
 
 def test_an_endless_line_is_handed_on_before_its_end_is_read(tmp_path: Path) -> None:
     path = tmp_path / "line.txt"
     path.write_bytes(b"word " * 300_000 + b"\xff")
-    epoch = FileSource(path, {"word": 0}, 10_000, NO_CACHE, 1, part_bytes=50_000).epoch()
+    epoch = FileSource(path, Reading({"word": 0}, 10_000, NO_CACHE), 1, part_bytes=50_000).epoch()
     assert [next(epoch).content.lengths.tolist() for _ in range(29)] == [[10_000]] * 29
     with pytest.raises(ValueError, match="not UTF-8 text at byte 1500000"):
         list(epoch)
@@ -118,12 +118,12 @@ def test_a_file_without_words_has_no_sentences_and_no_chunks(corpus: Callable[[s
     path = corpus(text)
     scan = scan_file(path, 2, IN_MEMORY)
     assert (scan.words, scan.counts.tolist(), scan.total_words, scan.sentence_count) == ([], [], 0, 0)
-    assert plain_epoch(FileSource(path, {"a": 0}, 10, NO_CACHE, 2, scan)) == []
+    assert plain_epoch(FileSource(path, Reading({"a": 0}, 10, NO_CACHE), 2, scan)) == []
 
 
 def test_a_vocabulary_that_misses_everything_still_counts_words(corpus: Callable[[str], Path]) -> None:
     path = corpus("a b\nc\n")
-    assert plain_epoch(FileSource(path, {}, 10, IN_MEMORY, 1)) == [(0, [], [], 3, 2)]
+    assert plain_epoch(FileSource(path, Reading({}, 10, IN_MEMORY), 1)) == [(0, [], [], 3, 2)]
 
 
 FORMATS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
@@ -143,7 +143,7 @@ def test_a_compressed_file_is_read_decompressed(
     scan = scan_file(path, workers, NO_CACHE, part_bytes=100)
     assert_scan_equals_gensim(scan, path)
     ids = {word: number for number, word in enumerate(scan.words)}
-    source = FileSource(path, ids, 500, NO_CACHE, workers, part_bytes=100)
+    source = FileSource(path, Reading(ids, 500, NO_CACHE), workers, part_bytes=100)
     assert plain_epoch(source) == gensim_chunks(path, ids, 500)
 
 
@@ -171,7 +171,7 @@ def test_the_corpus_is_not_read_again_while_the_scan_keeps_it(
     path = corpus("a b\nc a\n")
     scan = scan_file(path, 1, IN_MEMORY)
     monkeypatch.setattr(file_parts, "read_parts", None)
-    source = FileSource(str(path), {"a": 0, "c": 1}, 10, IN_MEMORY, 1, scan)
+    source = FileSource(str(path), Reading({"a": 0, "c": 1}, 10, IN_MEMORY), 1, scan)
     assert plain_epoch(source) == [(0, [0, 1, 0], [1, 2], 4, 2)]
 
 
@@ -181,7 +181,7 @@ def test_a_scan_beyond_its_budget_keeps_counts_only(corpus: Callable[[str], Path
     scan = scan_file(path, 1, budget)
     assert not scan.encoded.complete
     assert scan.counts.tolist() == [2, 1, 1]
-    assert plain_epoch(FileSource(path, {"a": 0}, 10, NO_CACHE, 1, scan)) == [(0, [0, 0], [1, 1], 4, 2)]
+    assert plain_epoch(FileSource(path, Reading({"a": 0}, 10, NO_CACHE), 1, scan)) == [(0, [0, 0], [1, 1], 4, 2)]
 
 
 def test_a_scan_kept_on_disk_leaves_no_file_behind(corpus: Callable[[str], Path], tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_a_scan_kept_on_disk_leaves_no_file_behind(corpus: Callable[[str], Path]
     cache = tmp_path / "cache"
     cache.mkdir()
     scan = scan_file(path, 1, CacheBudget(0, 2**20, str(cache)))
-    source = FileSource(path, {"a": 0}, 10, NO_CACHE, 1, scan)
+    source = FileSource(path, Reading({"a": 0}, 10, NO_CACHE), 1, scan)
     assert scan.encoded.complete
     assert plain_epoch(source) == [(0, [0, 0], [1, 1], 4, 2)]
     scan.close()
@@ -212,7 +212,7 @@ def test_a_file_changed_in_place_does_not_match_and_is_read_again(corpus: Callab
     scan = scan_file(path, 1, IN_MEMORY)
     os.utime(corpus("b b\n"), ns=(1, 1))
     assert not scan.matches(path)
-    assert plain_epoch(FileSource(path, {"a": 0, "b": 1}, 9, NO_CACHE, 1, scan)) == [(0, [1, 1], [2], 2, 1)]
+    assert plain_epoch(FileSource(path, Reading({"a": 0, "b": 1}, 9, NO_CACHE), 1, scan)) == [(0, [1, 1], [2], 2, 1)]
 
 
 def test_a_file_replaced_by_one_of_equal_size_and_time_does_not_match(corpus: Callable[[str], Path]) -> None:
@@ -258,7 +258,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_word(
     path.write_bytes(compress(BOM_UTF8 + TEXT.encode()))
     scan = scan_file(path, 2, IN_MEMORY, part_bytes=part_bytes)
     assert (scan.words, scan.counts.tolist(), scan.sentence_count) == (["human", "user"], [1, 2], 2)
-    source = FileSource(path, {"human": 0, "user": 1}, 10, NO_CACHE, 1, part_bytes=part_bytes)
+    source = FileSource(path, Reading({"human": 0, "user": 1}, 10, NO_CACHE), 1, part_bytes=part_bytes)
     assert plain_epoch(source) == [(0, [0, 1, 1], [2, 1], 3, 2)]
 
 
@@ -287,7 +287,7 @@ def test_a_scan_stands_for_a_file_that_was_deleted_since(corpus: Callable[[str],
     path.unlink()
     assert scan.stands_for(path)
     assert not unkept.stands_for(path)
-    source = FileSource(path, {"a": 0, "c": 1}, 10, NO_CACHE, 1, scan)
+    source = FileSource(path, Reading({"a": 0, "c": 1}, 10, NO_CACHE), 1, scan)
     assert plain_epoch(source) == [(0, [0, 1, 0], [1, 2], 4, 2)]
 
 

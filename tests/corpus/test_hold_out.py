@@ -14,7 +14,7 @@ from gensim_tfw2v.corpus.hold_out import HoldOut
 from gensim_tfw2v.corpus.iterable_source import IterableSource
 from gensim_tfw2v.corpus.sentence_scan import scan_sentences
 from gensim_tfw2v.corpus.sentences import Sentences
-from gensim_tfw2v.corpus.sources import MAX_SENTENCE_WORDS, CacheBudget, FileSource, Source
+from gensim_tfw2v.corpus.sources import MAX_SENTENCE_WORDS, CacheBudget, FileSource, Reading, Source
 
 WORDS = [f"w{number}" for number in range(50)]
 IDS = {word: number for number, word in enumerate(WORDS)}
@@ -40,7 +40,7 @@ def trained_by(source: Source) -> list[list[int]]:
 def held_out_by(source: Source) -> list[list[int]]:
     """Return the sentences that are held out."""
     found: list[list[int]] = []
-    source.hold_out(lambda pieces: found.extend(as_lists(Sentences(pieces.ids, pieces.lengths))))
+    source.hold_out(lambda pieces: found.extend(as_lists(pieces.sentences)))
     return found
 
 
@@ -64,7 +64,7 @@ def write(folder: Path) -> Path:
 @pytest.mark.parametrize("words_per_chunk", [7, 300, 10_000])
 def test_an_iterable_trains_every_sentence_but_those_held_out(budget: CacheBudget, words_per_chunk: int) -> None:
     trained, held_out = expected()
-    source = IterableSource(SENTENCES, IDS, words_per_chunk, budget, held_out=HELD_OUT)
+    source = IterableSource(SENTENCES, Reading(IDS, words_per_chunk, budget, held_out=HELD_OUT))
     assert held_out_by(source) == held_out
     assert trained_by(source) == trained
     assert trained_by(source) == trained
@@ -73,7 +73,7 @@ def test_an_iterable_trains_every_sentence_but_those_held_out(budget: CacheBudge
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_file_holds_out_the_same_sentences_as_an_iterable(tmp_path: Path, workers: int) -> None:
     trained, held_out = expected()
-    source = FileSource(write(tmp_path), IDS, 100, NOTHING, workers, part_bytes=512, held_out=HELD_OUT)
+    source = FileSource(write(tmp_path), Reading(IDS, 100, NOTHING, held_out=HELD_OUT), workers, part_bytes=512)
     assert held_out_by(source) == held_out
     assert trained_by(source) == trained
 
@@ -81,9 +81,9 @@ def test_a_file_holds_out_the_same_sentences_as_an_iterable(tmp_path: Path, work
 def test_corpora_that_were_scanned_hold_out_the_same_sentences(tmp_path: Path) -> None:
     trained, held_out = expected()
     path = write(tmp_path)
-    of_file = FileSource(path, IDS, 100, NOTHING, 1, scan_file(path, 1, MEMORY), held_out=HELD_OUT)
+    of_file = FileSource(path, Reading(IDS, 100, NOTHING, held_out=HELD_OUT), 1, scan_file(path, 1, MEMORY))
     scan = scan_sentences(SENTENCES, SENTENCES, MEMORY, lambda *_: None)
-    of_list = IterableSource(SENTENCES, IDS, 100, NOTHING, scan=scan, held_out=HELD_OUT)
+    of_list = IterableSource(SENTENCES, Reading(IDS, 100, NOTHING, held_out=HELD_OUT), scan=scan)
     for source in (of_file, of_list):
         assert held_out_by(source) == held_out
         assert trained_by(source) == trained
@@ -91,14 +91,14 @@ def test_corpora_that_were_scanned_hold_out_the_same_sentences(tmp_path: Path) -
 
 def test_chunks_count_only_what_is_trained() -> None:
     trained, _ = expected()
-    source = IterableSource(SENTENCES, IDS, 100, NOTHING, held_out=HELD_OUT)
+    source = IterableSource(SENTENCES, Reading(IDS, 100, NOTHING, held_out=HELD_OUT))
     chunks = list(source.epoch())
     assert sum(chunk.sentences for chunk in chunks) == len(trained)
     assert sum(chunk.raw_words for chunk in chunks) == sum(map(len, trained))
 
 
 def test_nothing_is_held_out_by_default() -> None:
-    source = IterableSource(SENTENCES, IDS, 100, NOTHING)
+    source = IterableSource(SENTENCES, Reading(IDS, 100, NOTHING))
     assert held_out_by(source) == []
     assert len(trained_by(source)) == len(SENTENCES)
 
@@ -108,7 +108,7 @@ def test_all_pieces_of_an_overlong_sentence_stay_together() -> None:
     sentences = [overlong if number % 3 == 0 else ["w1"] for number in range(30)]
     is_out = HELD_OUT.chosen(np.arange(30))
     assert 0 < is_out[::3].sum() < 10
-    source = IterableSource(sentences, IDS, 100, NOTHING, held_out=HELD_OUT)
+    source = IterableSource(sentences, Reading(IDS, 100, NOTHING, held_out=HELD_OUT))
     assert sum(map(len, held_out_by(source))) == sum(
         len(sentence) for sentence, out in zip(sentences, is_out, strict=True) if out
     )
@@ -139,5 +139,5 @@ def test_fractions_are_spread_evenly() -> None:
 
 
 def test_pieces_without_sentences_hold_nothing_out() -> None:
-    none = Pieces(*(np.zeros(0, np.int32) for _ in range(3)))
-    assert [pieces.ids.size for pieces in HELD_OUT.without([none, none])] == [0, 0]
+    none = Pieces.whole(Sentences(np.zeros(0, np.int32), np.zeros(0, np.int32)))
+    assert [pieces.words for pieces in HELD_OUT.without([none, none])] == [0, 0]

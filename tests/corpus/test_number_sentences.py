@@ -15,6 +15,7 @@ from gensim_tfw2v import TFWord2Vec, tuning
 from gensim_tfw2v.corpus.cache import CacheBudget
 from gensim_tfw2v.corpus.iterable_source import IterableSource
 from gensim_tfw2v.corpus.number_sentences import NumberTable
+from gensim_tfw2v.corpus.sources import Reading
 
 SMALL: dict[str, Any] = {"vector_size": 8, "min_count": 1, "workers": 1, "seed": 1, "epochs": 2}
 TYPES = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", ">i4", ">u8"]
@@ -98,7 +99,7 @@ def test_numbers_have_their_ids_however_large_the_table_may_be(
         patch.setattr(tuning, "ITERABLE_WORDS", 10)
         assert counts_of([np.array(walk, np.int32) for walk in walks]) == gensims_counts_of(walks)
         ids = {number: id_ for id_, number in enumerate(known)}
-        source = IterableSource([np.array(walk, int) for walk in walks], ids, 7, CacheBudget(0, 0, None))
+        source = IterableSource([np.array(walk, int) for walk in walks], Reading(ids, 7, CacheBudget(0, 0, None)))
         found = [id_ for chunk in source.epoch() for id_ in chunk.content.ids.tolist()]  # type: ignore[union-attr]
     assert found == [ids[number] for walk in walks for number in walk if number in ids]
 

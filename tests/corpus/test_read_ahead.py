@@ -12,7 +12,7 @@ from support.no_sentences import NO_SENTENCES
 from gensim_tfw2v.corpus.chunks import Chunk
 from gensim_tfw2v.corpus.iterable_source import IterableSource
 from gensim_tfw2v.corpus.read_ahead import ChunkReader
-from gensim_tfw2v.corpus.sources import CacheBudget, Source
+from gensim_tfw2v.corpus.sources import CacheBudget, Reading, Source
 
 LONGEST_WAIT = 20.0
 
@@ -119,7 +119,7 @@ def test_a_reader_that_waits_for_room_ends_when_stopped_and_closes_the_corpus_it
 
 def test_a_taker_that_waits_is_let_go_by_stopping() -> None:
     corpus = Stuck()
-    reader = started(IterableSource(corpus, {"a": 0}, 10, CacheBudget(0, 0)))
+    reader = started(IterableSource(corpus, Reading({"a": 0}, 10, CacheBudget(0, 0))))
     took: list[Chunk | None] = []
     taker = threading.Thread(target=lambda: took.append(reader.take()))
     taker.start()
@@ -134,7 +134,7 @@ def test_a_stuck_corpus_is_left_to_its_thread_and_closed_there_at_its_next_sente
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     corpus = Stuck()
-    reader = started(IterableSource(corpus, {"a": 0}, 10**9, CacheBudget(10**6, 0)))
+    reader = started(IterableSource(corpus, Reading({"a": 0}, 10**9, CacheBudget(10**6, 0))))
     assert corpus.at_second.wait(LONGEST_WAIT)
     reader.stop()
     with caplog.at_level(logging.WARNING):

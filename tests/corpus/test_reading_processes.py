@@ -16,7 +16,7 @@ from support.file_scans import NO_CACHE, assert_scan_equals_gensim
 
 from gensim_tfw2v.corpus import child_program
 from gensim_tfw2v.corpus.file_scan import scan_file
-from gensim_tfw2v.corpus.sources import FileSource
+from gensim_tfw2v.corpus.sources import FileSource, Reading
 
 
 def children() -> set[int]:
@@ -28,7 +28,7 @@ def test_several_processes_read_a_compressed_file(tmp_path: Path) -> None:
     path = tmp_path / "corpus.txt.gz"
     path.write_bytes(gzip.compress(b"a b\nc\n" * 50_000))
     before = children()
-    epoch = FileSource(path, {"a": 0}, 10, NO_CACHE, 2, part_bytes=50).epoch()
+    epoch = FileSource(path, Reading({"a": 0}, 10, NO_CACHE), 2, part_bytes=50).epoch()
     next(epoch)
     assert len(children() - before) == 2
     epoch.close()
@@ -38,7 +38,7 @@ def test_several_processes_read_a_compressed_file(tmp_path: Path) -> None:
 def test_an_epoch_left_early_ends_its_processes(corpus: Callable[[str], Path]) -> None:
     path = corpus("a b\nc\n" * 50_000)
     before = children()
-    epoch = FileSource(path, {"a": 0}, 10, NO_CACHE, 2, part_bytes=5_000).epoch()
+    epoch = FileSource(path, Reading({"a": 0}, 10, NO_CACHE), 2, part_bytes=5_000).epoch()
     next(epoch)
     assert len(children() - before) == 2
     del epoch
@@ -60,7 +60,7 @@ def test_an_error_in_the_progress_function_ends_the_processes(corpus: Callable[[
 def test_a_killed_process_is_reported_and_the_other_one_ended(corpus: Callable[[str], Path]) -> None:
     path = corpus("a b\nc\n" * 200_000)
     before = children()
-    epoch = FileSource(path, {"a": 0}, 10, NO_CACHE, 2, part_bytes=100_000).epoch()
+    epoch = FileSource(path, Reading({"a": 0}, 10, NO_CACHE), 2, part_bytes=100_000).epoch()
     next(epoch)
     os.kill(min(children() - before), signal.SIGKILL)
     with pytest.raises(RuntimeError, match=r"corpus\.txt was ended by signal 9 .*memory.*workers=1"):

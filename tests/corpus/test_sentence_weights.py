@@ -18,7 +18,7 @@ from gensim_tfw2v.corpus.passes import checksum_after
 from gensim_tfw2v.corpus.sentence_scan import scan_sentences
 from gensim_tfw2v.corpus.sentence_weights import sentence_weights
 from gensim_tfw2v.corpus.sentences import MAX_SENTENCE_WORDS, Sentences
-from gensim_tfw2v.corpus.sources import CacheBudget, FileSource, Source
+from gensim_tfw2v.corpus.sources import CacheBudget, FileSource, Reading, Source
 from gensim_tfw2v.native.random_numbers import RandomNumbers
 
 RANDOM = np.random.default_rng(5)
@@ -109,7 +109,7 @@ def test_a_wrong_weight_is_named_with_its_place(given: Any, error: type[Exceptio
 @pytest.mark.parametrize("words_per_chunk", [3, 100, 10_000])
 @pytest.mark.parametrize("budget", BUDGETS.values(), ids=BUDGETS)
 def test_each_sentence_keeps_its_weight_in_every_pass(budget: CacheBudget, words_per_chunk: int) -> None:
-    with IterableSource(SENTENCES, IDS, words_per_chunk, budget, weights=WEIGHTS) as source:
+    with IterableSource(SENTENCES, Reading(IDS, words_per_chunk, budget, weights=WEIGHTS)) as source:
         for _ in range(2):
             assert by_weight(*one_pass(source)) == with_known_words()
 
@@ -121,27 +121,27 @@ def test_lines_of_a_file_that_have_words_have_a_weight_each(workers: int, is_sca
     path.write_text("\n".join(map(" ".join, SENTENCES)) + "\n", encoding="utf8")
     weights = WEIGHTS[[len(sentence) > 0 for sentence in SENTENCES]]  # blank lines are no sentences
     scan = scan_file(path, 1, BUDGETS["memory"]) if is_scanned else None
-    source = FileSource(path, IDS, 100, BUDGETS["not kept"], workers, scan, part_bytes=512, weights=weights)
+    source = FileSource(path, Reading(IDS, 100, BUDGETS["not kept"], weights=weights), workers, scan, part_bytes=512)
     for _ in range(2):
         assert by_weight(*one_pass(source)) == with_known_words()
 
 
 def test_sentences_that_were_scanned_have_the_same_weights() -> None:
     scan = scan_sentences(SENTENCES, SENTENCES, BUDGETS["memory"], lambda *_: None)
-    source = IterableSource(SENTENCES, IDS, 100, BUDGETS["memory"], scan=scan, weights=WEIGHTS)
+    source = IterableSource(SENTENCES, Reading(IDS, 100, BUDGETS["memory"], weights=WEIGHTS), scan=scan)
     assert by_weight(*one_pass(source)) == with_known_words()
 
 
 def test_all_pieces_of_an_overlong_sentence_have_its_weight() -> None:
     overlong = ["w1"] * (2 * MAX_SENTENCE_WORDS + 5)
-    source = IterableSource([["w0"], overlong, ["w2"]], IDS, 7, BUDGETS["not kept"], weights=WEIGHTS[1:4])
+    source = IterableSource([["w0"], overlong, ["w2"]], Reading(IDS, 7, BUDGETS["not kept"], weights=WEIGHTS[1:4]))
     assert by_weight(*one_pass(source)) == {1: [0], 2: [1] * len(overlong), 3: [2]}
 
 
 def test_sentences_beside_those_held_out_keep_their_weights() -> None:
     held_out = HoldOut(0.3, key=1)
     is_out = held_out.chosen(np.arange(len(SENTENCES)))
-    source = IterableSource(SENTENCES, IDS, 100, BUDGETS["not kept"], held_out=held_out, weights=WEIGHTS)
+    source = IterableSource(SENTENCES, Reading(IDS, 100, BUDGETS["not kept"], held_out=held_out, weights=WEIGHTS))
     expected = {weight: ids for weight, ids in with_known_words().items() if not is_out[int(weight)]}
     assert 0 < len(expected) < len(with_known_words())
     assert by_weight(*one_pass(source)) == expected
@@ -149,7 +149,7 @@ def test_sentences_beside_those_held_out_keep_their_weights() -> None:
 
 @pytest.mark.parametrize(("count", "says"), [(499, "has more sentences"), (501, "has 500 sentences")])
 def test_too_few_and_too_many_weights_are_errors(count: int, says: str) -> None:
-    source = IterableSource(SENTENCES, IDS, 100, BUDGETS["not kept"], weights=np.ones(count, np.float32))
+    source = IterableSource(SENTENCES, Reading(IDS, 100, BUDGETS["not kept"], weights=np.ones(count, np.float32)))
     with pytest.raises(ValueError, match=f"weights has {count} numbers, and the corpus {says}; give one weight"):
         one_pass(source)
 
@@ -164,7 +164,7 @@ def test_the_corpus_is_closed_when_there_are_too_few_weights() -> None:
             finally:
                 closed.append(True)
 
-    source = IterableSource(Corpus(), IDS, 100, BUDGETS["not kept"], weights=np.ones(3, np.float32))
+    source = IterableSource(Corpus(), Reading(IDS, 100, BUDGETS["not kept"], weights=np.ones(3, np.float32)))
     with pytest.raises(ValueError, match="has more sentences"):
         one_pass(source)
     assert closed
@@ -193,7 +193,7 @@ def test_subsampling_and_unknown_words_leave_weights_with_their_sentences() -> N
 
 
 def test_parts_of_a_chunk_have_the_weights_of_their_sentences() -> None:
-    (content,) = one_pass(IterableSource(SENTENCES, IDS, 10_000, BUDGETS["not kept"], weights=WEIGHTS))
+    (content,) = one_pass(IterableSource(SENTENCES, Reading(IDS, 10_000, BUDGETS["not kept"], weights=WEIGHTS)))
     parts = [part.content for part in parts_of(ChunkTask(content, (1,), 0.1, 0.1, True), 7)]
     assert len(parts) == 7
     assert by_weight(*(part for part in parts if isinstance(part, Sentences))) == by_weight(content)
@@ -203,7 +203,7 @@ def test_other_weights_are_another_corpus_to_resume_with() -> None:
     sums = set()
     for weights in (None, WEIGHTS, WEIGHTS + 1):
         checksum = 0
-        for chunk in IterableSource(SENTENCES, IDS, 100, BUDGETS["not kept"], weights=weights).epoch():
+        for chunk in IterableSource(SENTENCES, Reading(IDS, 100, BUDGETS["not kept"], weights=weights)).epoch():
             checksum = checksum_after(chunk, checksum)
         sums.add(checksum)
     assert len(sums) == 3

@@ -17,7 +17,7 @@ from gensim_tfw2v import TFWord2Vec, encode_corpus
 from gensim_tfw2v.corpus.cache import CacheBudget
 from gensim_tfw2v.corpus.file_scan import FileScan, scan_file
 from gensim_tfw2v.corpus.sentence_parts import ColumnSentences, TableSentences
-from gensim_tfw2v.corpus.sources import FileSource
+from gensim_tfw2v.corpus.sources import FileSource, Reading
 from gensim_tfw2v.corpus.table_file import is_table
 from gensim_tfw2v.runtime.extras import MissingPackageError
 
@@ -103,8 +103,8 @@ def test_several_processes_read_a_table_in_its_order(suffix: str, text_file: Pat
 def test_chunks_of_a_table_are_those_of_the_text(text_file: Path, tmp_path: Path) -> None:
     path = write(pa.table({"id": np.arange(len(ROWS)), "words": ROWS}), tmp_path / "corpus.parquet", 40)
     ids = {f"é{number}": number for number in range(20)}
-    of_table = FileSource(path, ids, 500, NO_CACHE, 1, part_bytes=800)
-    assert plain_epoch(of_table) == plain_epoch(FileSource(text_file, ids, 500, NO_CACHE, 1))
+    of_table = FileSource(path, Reading(ids, 500, NO_CACHE), 1, part_bytes=800)
+    assert plain_epoch(of_table) == plain_epoch(FileSource(text_file, Reading(ids, 500, NO_CACHE), 1))
 
 
 def test_a_table_is_known_by_its_suffix_in_any_case() -> None:

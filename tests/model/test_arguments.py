@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 from gensim.models import Word2Vec
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.arguments.argument import Argument
-from gensim_tfw2v.arguments.texts import table_in_markdown
+from gensim_tfw2v.arguments.texts import meaning_of
 from gensim_tfw2v.cli.main import build_parser
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 from gensim_tfw2v.model.results import RESULTS, Result
@@ -19,6 +20,18 @@ from gensim_tfw2v.model.results import RESULTS, Result
 ROOT = Path(__file__).parents[2]
 # All but those that hold several of the others.
 FLAT_ARGUMENTS = [argument for argument in OWN_ARGUMENTS if argument.name not in ("cache", "checkpoints")]
+
+
+def shown(default: Any) -> str:
+    """Return a default as the page shows it."""
+    return "2**28" if default == 2**28 else f"{default:g}" if isinstance(default, float) else repr(default)
+
+
+def table_in_markdown() -> str:
+    """Return the own arguments as docs/reference/arguments.md has them: links in it begin in that folder."""
+    rows = [f"| `{one.name}` | `{shown(one.default)}` | {meaning_of(one)} |" for one in OWN_ARGUMENTS]
+    table = "\n".join(["| argument | default | meaning |", "|---|---|---|", *rows])
+    return table.replace("``", "`").replace("](docs/", "](../")
 
 
 def test_the_constructors_own_arguments_are_those_of_the_table() -> None:
@@ -36,9 +49,9 @@ def test_the_model_keeps_every_own_argument_as_an_attribute() -> None:
 
 
 def test_the_page_of_arguments_has_the_tables_rows() -> None:
-    """To update it, print this with `python -c`, after imports as above: `print(table_in_markdown(OWN_ARGUMENTS))`."""
+    """To update it, print what `table_in_markdown` returns."""
     page = ROOT / "docs" / "reference" / "arguments.md"
-    assert table_in_markdown(OWN_ARGUMENTS) in page.read_text(encoding="utf8")
+    assert table_in_markdown() in page.read_text(encoding="utf8")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support.contract import SMALL, two_topics
 from support.example_blocks import SETTINGS, maker_from, random_tables, read, work_on
-from support.placements import in_this_process, shared_cluster
+from support.placements import downpour, in_this_process, shared_cluster
 
 from gensim_tfw2v import TFWord2Vec, encode_corpus, tuning
 from gensim_tfw2v.blocks.chunk_parts import parts_of, together
@@ -20,7 +20,6 @@ from gensim_tfw2v.cluster.errors import TaskError
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.model.training_plan import placement_for
 from gensim_tfw2v.placement.contract import Placement
-from gensim_tfw2v.placement.downpour.placement import DownpourPlacement
 from gensim_tfw2v.placement.row_states import with_states
 from gensim_tfw2v.placement.tasks.assignment import Assignment
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED
@@ -33,14 +32,8 @@ CHUNKS = [work_on(0, seed=1, rate=0.05, last_rate=0.04), work_on(3, seed=2, rate
 def on_a_worker(settings: StepSettings, overlap: bool = False) -> Placement:
     """Return a placement whose calls train blocks of `BLOCK_WORDS` words."""
     connection = connect(shared_cluster())
-    return DownpourPlacement(
-        settings,
-        maker_from(0),
-        connection,
-        connection.workers + 1 if overlap else 1,
-        timeout=60.0,
-        block_words=BLOCK_WORDS,
-    )
+    in_flight = connection.workers + 1 if overlap else 1
+    return downpour(settings, maker_from(0), connection, in_flight, block_words=BLOCK_WORDS)
 
 
 @pytest.mark.parametrize(

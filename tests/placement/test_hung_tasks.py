@@ -16,6 +16,7 @@ from support.child_process import wait_until
 from support.contract import SMALL, topic_gap, two_topics
 from support.example_blocks import SETTINGS, maker_from, random_tables, read, work_on
 from support.interrupts import freeze
+from support.placements import downpour
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster import connection, health, remote_functions
@@ -83,7 +84,7 @@ class FreezeIn:
 def test_servers_drop_what_comes_with_a_former_ticket(cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for stale in (0, 2):  # requests that come with a former ticket
-        placement = DownpourPlacement(SETTINGS, maker_from(0), connect(cluster), 1, timeout=60.0)
+        placement = downpour(SETTINGS, maker_from(0), connect(cluster))
         sealed, calls = Tickets.sealed, []
 
         def seal(
@@ -93,7 +94,7 @@ def test_servers_drop_what_comes_with_a_former_ticket(cluster: LocalCluster, mon
             message = sealed(tickets, assignment, worker)
             if len(calls) <= stale:
                 tickets.renew(worker)
-                tickets.end_former(worker)
+                tickets.end_former()
             return message
 
         with contextlib.closing(placement), monkeypatch.context() as patched:
@@ -123,7 +124,7 @@ def test_a_hung_worker_that_goes_on_pushes_nothing(
 ) -> None:
     if not is_cancelled:
         monkeypatch.setattr(WorkerThread, "_cancel", lambda *_: None)
-    placement = DownpourPlacement(SETTINGS, maker_from(0), connect(cluster), 1, timeout=60.0)
+    placement = downpour(SETTINGS, maker_from(0), connect(cluster))
     with contextlib.closing(placement):
         placement.load(random_tables())
         taken = freeze_who_takes_the_next(cluster, monkeypatch)
@@ -158,7 +159,7 @@ def freeze_who_takes_the_next(cluster: LocalCluster, monkeypatch: pytest.MonkeyP
 def test_blocks_that_wait_for_a_stopped_server_stay_with_their_workers(
     cluster: LocalCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
-    placement = DownpourPlacement(SETTINGS, maker_from(0), connect(cluster), 1, timeout=60.0)
+    placement = downpour(SETTINGS, maker_from(0), connect(cluster))
     with contextlib.closing(placement):
         placement.load(random_tables())
         placement.train_chunk(work_on(0))

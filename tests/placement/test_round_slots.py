@@ -155,7 +155,7 @@ def test_a_slot_keeps_nothing_that_comes_with_a_former_ticket(cluster: LocalClus
             thread._register_model(calls, job.request.model)
         former = tickets.sealed(job.request.assignment, 0)
         tickets.renew(0)
-        tickets.end_former(0)
+        tickets.end_former()
         assert put(former) == (False, [0, 0, 0])
         accepted, (first, second, third) = put(tickets.sealed(job.request.assignment, 0))
         assert accepted

@@ -54,13 +54,14 @@ EACH_DESIGN = pytest.mark.parametrize(
 MEETING = """
 import json, sys, threading
 from gensim_tfw2v.cluster.remote_functions import register
+from gensim_tfw2v.cluster.specification import OwnTask
 from gensim_tfw2v.placement.server import serve
 both = threading.Barrier(2)
 def meet(numbers):
     both.wait(60)
     return numbers
 register("meet", meet)
-serve("worker", 0, json.loads(sys.argv[1]), cores=2)
+serve(OwnTask("worker", 0, json.loads(sys.argv[1])), cores=2)
 """
 
 

@@ -135,7 +135,7 @@ def test_workers_without_the_device_are_named() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("objective", [SKIP_GRAM, CBOW_TREE_WITH_ADAGRAD], ids=["skip-gram", "tree with Adagrad"])
 def test_steps_and_rows_of_a_workers_graph_are_on_its_gpu_which_has_each_operation(objective: Objective) -> None:
-    shape = GraphShape(objective, 2, 1, -1, False, "bfloat16", corrects=True, steps_on=A_GPU)
+    shape = GraphShape(objective, 2, 1, -1, row_type="bfloat16", corrects=True, steps_on=A_GPU)
     graph = worker_graphs.__wrapped__(shape).train.graph.as_graph_def()
     on_gpu = [node for node in graph.node if node.device.endswith("GPU:0")]
     assert {node.op for node in on_gpu if not gpu_versions_of(node)} == set()

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
-from gensim_tfw2v.steps.plain import contexts, rows
-from gensim_tfw2v.steps.plain.cbow import train_cbow
-from gensim_tfw2v.steps.plain.huffman_paths import train_huffman_paths
+from gensim_tfw2v.steps.plain.rows import StepLimits, gather_rows, move_rows
 from support.batch_cbow import cbow
 from support.batch_contexts import some_contexts
 from support.batch_even_contexts import some_even_contexts
@@ -22,40 +20,61 @@ tf = load_tensorflow()
 Arguments = dict[str, Any]
 
 SIZE, RUNS, TOKENS, WINDOW, PLACES = 7, 3, 6, 3, 12
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "gather rows": rows.gather_rows,
-    "move rows": rows.move_rows,
-    "sum contexts": contexts.sum_contexts,
-    "move contexts": contexts.move_contexts,
-    "sum even contexts": contexts.sum_even_contexts,
-    "move even contexts": contexts.move_even_contexts,
-    "train CBOW": train_cbow,
-    "train Huffman paths of contexts": train_huffman_paths,
-    "train Huffman paths of own words": train_huffman_paths,
-}
 IDS = ("ids", "targets", "nodes")  # of rows: each function has one of these arguments
-_LIMITS: Arguments = {"rate": 0.05, "max_step": 0.1, "factors": np.array([1.0, 0.5], np.float32)}
+_LIMITS = StepLimits(0.05, 0.1, np.array([1.0, 0.5], np.float32))
+_WEIGHTS = some_token_weights(RUNS, TOKENS)
+_CBOW = cbow(SIZE, WINDOW, RUNS, TOKENS, token_weights=_WEIGHTS, **_LIMITS._asdict())
+_IDS, _GRADIENTS = numbers_below(ROWS, BATCHES, RUNS, PLACES)[BATCH], normal(RUNS, PLACES, SIZE, seed=1)
+
+
+def _of_contexts(some: Callable[..., Any]) -> dict[str, tuple[Callable[..., Any], Arguments]]:
+    """Return the functions of contexts, with arguments."""
+    found, name = some(WINDOW, RUNS, TOKENS), "even contexts" if some is some_even_contexts else "contexts"
+    given, gradients = found.given(), normal(RUNS, TOKENS, SIZE, seed=2)
+
+    def sums(table: Any, adagrad: bool, ids: np.ndarray) -> Any:
+        return given._replace(ids=ids).sum(table, adagrad)
+
+    def moves(table: Any, adagrad: bool, ids: np.ndarray, gradients: np.ndarray) -> Any:
+        return given._replace(ids=ids).move(table, gradients, _LIMITS, adagrad)
+
+    return {
+        f"sum {name}": (sums, {"ids": given.ids}),
+        f"move {name}": (moves, {"ids": given.ids, "gradients": gradients}),
+    }
+
+
+def _of_paths(every_context: bool) -> tuple[Callable[..., Any], Arguments]:
+    """Return the function that trains Huffman paths, with arguments."""
+    call = huffman_paths(SIZE, every_context, WINDOW, RUNS, TOKENS, token_weights=_WEIGHTS)
+
+    def train(table: Any, adagrad: bool, nodes: np.ndarray, hidden: np.ndarray) -> Any:
+        return call._replace(adagrad=adagrad, nodes=nodes, hidden=hidden).train(table)
+
+    return train, {"nodes": call.nodes, "hidden": call.hidden}
+
+
+_CALLS: dict[str, tuple[Callable[..., Any], Arguments]] = {
+    "gather rows": (lambda table, adagrad, ids: gather_rows(table, ids, adagrad), {"ids": _IDS}),
+    "move rows": (
+        lambda table, adagrad, ids, gradients: move_rows(table, ids, gradients, _LIMITS, adagrad),
+        {"ids": _IDS, "gradients": _GRADIENTS},
+    ),
+    **_of_contexts(some_contexts),
+    **_of_contexts(some_even_contexts),
+    "train CBOW": (
+        lambda table, adagrad, **own: _CBOW._replace(adagrad=adagrad, **own).train(table),
+        {"targets": _CBOW.targets, "hidden": _CBOW.hidden},
+    ),
+    "train Huffman paths of contexts": _of_paths(every_context=True),
+    "train Huffman paths of own words": _of_paths(every_context=False),
+}
+FUNCTIONS = list(_CALLS)
 
 
 def valid_call(name: str) -> Arguments:
     """Return the arguments of a call that succeeds and, unless it only reads, moves rows. The table is an array."""
-    weights = some_token_weights(RUNS, TOKENS)
-    found: Arguments
-    if name in ("gather rows", "move rows"):
-        found = {"ids": numbers_below(ROWS, BATCHES, RUNS, PLACES), "batch": BATCH}
-        if name == "move rows":
-            found |= {"gradients": normal(RUNS, PLACES, SIZE, seed=1)} | _LIMITS
-    elif "contexts" in name and "Huffman" not in name:
-        some = some_even_contexts if "even" in name else some_contexts
-        found = some(WINDOW, RUNS, TOKENS).arguments()
-        if name.startswith("move"):
-            found |= {"gradients": normal(RUNS, TOKENS, SIZE, seed=2)} | _LIMITS
-    elif name == "train CBOW":
-        found = cbow(SIZE, WINDOW, RUNS, TOKENS, token_weights=weights).arguments() | _LIMITS
-    else:
-        call = huffman_paths(SIZE, name.endswith("of contexts"), WINDOW, RUNS, TOKENS, token_weights=weights)
-        found = call.arguments()
-    return found | {"table": normal(ROWS, SIZE, seed=5)}
+    return _CALLS[name][1] | {"table": normal(ROWS, SIZE, seed=5)}
 
 
 def with_states(arguments: Arguments) -> Arguments:
@@ -70,7 +89,7 @@ def run_call(
     """Return what a function returns, the table after it, and the error if TensorFlow has reported one."""
     table = Table(arguments["table"])
     try:
-        found = FUNCTIONS[name](**arguments | {"table": table.handle}, adagrad=adagrad)
+        found = _CALLS[name][0](**arguments | {"table": table.handle}, adagrad=adagrad)
     except tf.errors.OpError as error:
         return [], table.values(), error
     return [np.asarray(output) for output in tf.nest.flatten(found)], table.values(), None

@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gensim_tfw2v.steps.plain.cbow import train_cbow
+from gensim_tfw2v.steps.plain.cbow import Candidates, train_cbow
+from gensim_tfw2v.steps.plain.in_turn import Outputs
+from gensim_tfw2v.steps.plain.rows import StepLimits
 from support.operation_inputs import (
     BATCH,
     BATCHES,
@@ -21,6 +23,7 @@ from support.operation_inputs import (
     numbers_below,
     rate_of_step,
     table_rows,
+    tokens_of,
     weights_in_run,
     windows_of,
 )
@@ -43,30 +46,20 @@ class Cbow(NamedTuple):
     max_step: float = 1e9
     adagrad: bool = False
     token_weights: np.ndarray = NO_WEIGHTS
+    factors: np.ndarray = NO_FACTORS
 
-    def arguments(self, table: Table | None = None) -> dict[str, Any]:
-        """Return all arguments."""
-        return {
-            "table": table and table.handle,
-            "hidden": self.hidden,
-            "negatives": self.negatives,
-            "targets": self.targets,
-            "left": self.windows.left,
-            "right": self.windows.right,
-            "batch": BATCH,
-            "negative": self.negative,
-            "mask_hits": self.mask_hits,
-            "measured": self.measured,
-            "frozen": self.frozen,
-            "token_weights": self.token_weights,
-            "rate": self.rate,
-            "max_step": self.max_step,
-            "factors": NO_FACTORS,
-        }
+    def train(self, table: Any) -> tuple[Any, Any, Any]:
+        """Call the function with a table's handle."""
+        return train_cbow(
+            Outputs(table, self.frozen, self.adagrad, self.measured),
+            tokens_of(self.hidden, self.windows, self.token_weights),
+            Candidates(self.targets[BATCH], self.negatives[BATCH], self.negative, self.mask_hits),
+            StepLimits(self.rate, self.max_step, self.factors),
+        )
 
     def run(self, table: Table) -> tuple[list[int], np.ndarray, float]:
         """Return how many rows moved and how many steps were clipped, the gradients of hidden vectors, and the loss."""
-        metrics, gradients, loss = train_cbow(**self.arguments(table), adagrad=self.adagrad)
+        metrics, gradients, loss = self.train(table.handle)
         assert loss.shape == ()
         return metrics.numpy().tolist(), gradients.numpy(), float(loss)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
-from gensim_tfw2v.steps.plain.contexts import move_contexts, sum_contexts
+from gensim_tfw2v.steps import maths
+from gensim_tfw2v.steps.plain.contexts import RowContexts
+from gensim_tfw2v.steps.plain.rows import StepLimits
 from support.operation_inputs import (
     BATCH,
     BATCHES,
@@ -32,16 +34,11 @@ class Contexts(NamedTuple):
     windows: Windows
     weights: np.ndarray  # [runs, tokens, places]
 
-    def arguments(self, table: Table | None = None) -> dict[str, Any]:
-        """Return the arguments that both functions have."""
-        return {
-            "table": table and table.handle,
-            "ids": self.ids,
-            "left": self.windows.left,
-            "right": self.windows.right,
-            "batch": BATCH,
-            "weights": self.weights,
-        }
+    def given(self) -> RowContexts:
+        """Return what has the functions."""
+        left, right, window = self.windows
+        inside = maths.places_inside(left[BATCH], right[BATCH], window)
+        return RowContexts(self.ids[BATCH], inside, inside * self.weights, inside * self.weights)
 
     def each(self) -> Iterator[tuple[tuple[int, int], int, float]]:
         """Yield every token with the row and the weight of each of its contexts."""
@@ -64,7 +61,7 @@ def some_contexts(window: int = 3, runs: int = 4, tokens: int = 6) -> Contexts:
 def check_summed_contexts(size: int, contexts: Contexts, adagrad: bool = False) -> None:
     """Check the weighted sums of contexts."""
     before = table_rows(size, adagrad)
-    hidden = sum_contexts(**contexts.arguments(Table(before)), adagrad=adagrad)
+    hidden = contexts.given().sum(Table(before).handle, adagrad)
     expected = np.zeros((*contexts.weights.shape[:2], size))
     for token, row, weight in contexts.each():
         expected[token] += weight * before[row, :size].astype(np.float64)
@@ -81,24 +78,21 @@ def check_moved_contexts(
     sums: dict[int, np.ndarray] = {}
     for token, row, weight in contexts.each():
         sums[row] = sums.get(row, 0.0) + weight * gradients[token].astype(np.float64)
-    check_steps(move_contexts, contexts.arguments, gradients, sums, factors, adagrad)
+    check_steps(contexts.given(), gradients, sums, factors, adagrad)
 
 
 def check_steps(
-    move: Callable[..., Any],
-    arguments: Callable[[Table], dict[str, Any]],
+    contexts: RowContexts,
     gradients: np.ndarray,
     sums: dict[int, np.ndarray],
     factors: np.ndarray,
     adagrad: bool,
 ) -> None:
-    """Check that a function moves rows against these sums of gradients, and no others; half of the steps are long."""
+    """Check that rows move against these sums of gradients, and no others; half of the steps are long."""
     before, rate = table_rows(gradients.shape[-1], adagrad), 0.05
     max_step = median_step(sums, rate, before)
     table = Table(before)
-    metrics = move(
-        **arguments(table), gradients=gradients, rate=rate, max_step=max_step, factors=factors, adagrad=adagrad
-    )
+    metrics = contexts.move(table.handle, gradients, StepLimits(rate, max_step, factors), adagrad)
     expected, counts = moved(before, sums, rate, max_step, factors)
     assert metrics.numpy().tolist() == counts
     np.testing.assert_allclose(table.values(), expected, rtol=1e-5, atol=1e-5)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from gensim_tfw2v.steps.plain.contexts import move_even_contexts, sum_even_contexts
+from gensim_tfw2v.steps.plain.contexts import RowContexts
 from support.batch_contexts import check_steps
 from support.operation_inputs import (
     BATCH,
@@ -31,16 +31,10 @@ class EvenContexts(NamedTuple):
     windows: Windows
     mean: bool
 
-    def arguments(self, table: Table | None = None) -> dict[str, Any]:
-        """Return the arguments that both functions have."""
-        return {
-            "table": table and table.handle,
-            "ids": self.ids,
-            "left": self.windows.left,
-            "right": self.windows.right,
-            "batch": BATCH,
-            "mean": self.mean,
-        }
+    def given(self) -> RowContexts:
+        """Return what has the functions."""
+        left, right, window = self.windows
+        return RowContexts.even(self.ids[BATCH], left[BATCH], right[BATCH], window, self.mean)
 
     def tokens(self) -> Iterator[tuple[tuple[int, int], list[int]]]:
         """Yield every token of the batch that has contexts, with the rows of these."""
@@ -68,7 +62,7 @@ def contexts_of_continued_runs(window: int, runs: int, tokens: int, gap: int | N
 def check_summed_even_contexts(size: int, contexts: EvenContexts, adagrad: bool = False) -> None:
     """Check the means or sums of contexts."""
     before = table_rows(size, adagrad)
-    hidden = sum_even_contexts(**contexts.arguments(Table(before)), adagrad=adagrad).numpy()
+    hidden = contexts.given().sum(Table(before).handle, adagrad).numpy()
     expected = np.zeros((*contexts.windows.left[BATCH].shape, size))
     for token, rows in contexts.tokens():
         summed = before[rows, :size].astype(np.float64).sum(axis=0)
@@ -88,4 +82,4 @@ def check_moved_even_contexts(
         for row in rows:
             share = 1.0 if contexts.mean else 1 / len(rows)
             sums[row] = sums.get(row, 0.0) + share * gradients[token].astype(np.float64)
-    check_steps(move_even_contexts, contexts.arguments, gradients, sums, factors, adagrad)
+    check_steps(contexts.given(), gradients, sums, factors, adagrad)

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gensim_tfw2v.steps.plain.huffman_paths import train_huffman_paths
+from gensim_tfw2v.steps.plain.in_turn import Outputs
+from gensim_tfw2v.steps.signature import HuffmanPaths as Paths
 from support.operation_inputs import (
     BATCH,
     BATCHES,
@@ -20,6 +22,7 @@ from support.operation_inputs import (
     normal,
     numbers_below,
     table_rows,
+    tokens_of,
     weights_in_run,
     windows_of,
 )
@@ -45,29 +48,20 @@ class HuffmanPaths(NamedTuple):
     adagrad: bool = False
     token_weights: np.ndarray = NO_WEIGHTS
 
-    def arguments(self, table: Table | None = None) -> dict[str, Any]:
-        """Return all arguments."""
-        return {
-            "table": table and table.handle,
-            "hidden": self.hidden,
-            "words": self.words,
-            "left": self.windows.left,
-            "right": self.windows.right,
-            "batch": BATCH,
-            "nodes": self.nodes,
-            "codes": self.codes,
-            "offsets": self.offsets,
-            "every_context": self.every_context,
-            "rate": self.rate,
-            "max_score": self.max_score,
-            "measured": self.measured,
-            "frozen": self.frozen,
-            "token_weights": self.token_weights,
-        }
+    def train(self, table: Any) -> tuple[Any, Any]:
+        """Call the function with a table's handle."""
+        return train_huffman_paths(
+            Outputs(table, self.frozen, self.adagrad, self.measured),
+            tokens_of(self.hidden, self.windows, self.token_weights),
+            Paths(self.words[BATCH], self.nodes, self.codes, self.offsets),
+            self.every_context,
+            self.rate,
+            self.max_score,
+        )
 
     def run(self, table: Table) -> tuple[np.ndarray, float]:
         """Return the gradients of the hidden vectors, and the loss."""
-        gradients, loss = train_huffman_paths(**self.arguments(table), adagrad=self.adagrad)
+        gradients, loss = self.train(table.handle)
         assert loss.shape == ()
         return gradients.numpy(), float(loss)
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
+from gensim_tfw2v.steps.plain.in_turn import Tokens
 
 tf = load_tensorflow()
 
@@ -93,6 +94,12 @@ def some_token_weights(runs: int, tokens: int) -> np.ndarray:
     weights = np.random.default_rng(runs).uniform(0, 4, runs * tokens).astype(np.float32)
     weights[1] = 0
     return weights
+
+
+def tokens_of(hidden: np.ndarray, windows: Windows, weights: np.ndarray) -> Tokens:
+    """Return the tokens of a batch with these hidden vectors; they count once if there are no weights."""
+    found = weights.reshape(hidden.shape[:2]) if weights.size else np.ones(hidden.shape[:2], np.float32)
+    return Tokens(hidden, found, *(tf.constant(side[BATCH]) for side in windows[:2]))
 
 
 def weights_in_run(weights: np.ndarray, run: int, tokens: int) -> list[float]:

@@ -7,14 +7,17 @@ import functools
 import signal
 from collections.abc import Callable
 from contextlib import ExitStack
+from typing import Any
 
 from gensim_tfw2v.blocks.batches import BlockMaker
-from gensim_tfw2v.cluster.connection import connect
+from gensim_tfw2v.cluster.connection import Connection, connect
 from gensim_tfw2v.cluster.local import LocalCluster, local_cluster
+from gensim_tfw2v.placement.block_size import InFlightLimits
 from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.placement.downpour.placement import DownpourPlacement
 from gensim_tfw2v.placement.local.calls import Calls
 from gensim_tfw2v.placement.local.placement import LocalPlacement
+from gensim_tfw2v.placement.request import ClusterRequest, CorpusSize, TrainingOptions
 from gensim_tfw2v.steps.kernel import plain_kernel
 from gensim_tfw2v.steps.settings import StepSettings
 from support.solo import Solo
@@ -75,8 +78,16 @@ def on_cluster(
     row_type: str = "float32",
 ) -> DownpourPlacement:
     """Return a placement on two servers and two workers."""
-    connection = connect(shared_cluster())
-    return DownpourPlacement(settings, maker, connection, workers, timeout=60.0, row_type=row_type)
+    return downpour(settings, maker, connect(shared_cluster()), workers, row_type=row_type)
+
+
+def downpour(
+    settings: StepSettings, maker: BlockMaker, connection: Connection, in_flight: int = 1, **own: Any
+) -> DownpourPlacement:
+    """Return a placement with so many blocks in flight, each of which one core of a worker trains."""
+    options = TrainingOptions(distribution="downpour", workers=1, skip_gram=True, tree=False, timeout=60.0)
+    request = ClusterRequest(connection, CorpusSize(0, 1), InFlightLimits(), options)
+    return DownpourPlacement(settings, maker, request, in_flight, **own)
 
 
 def in_this_process(settings: StepSettings, maker: BlockMaker, workers: int) -> Placement:

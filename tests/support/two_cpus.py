@@ -18,6 +18,7 @@ from support.child_process import environment, wait_until
 
 _TASK = """
 import json, os, sys
+from gensim_tfw2v.cluster.specification import OwnTask
 from gensim_tfw2v.placement import server
 configuration = server._configuration
 def with_two_cpus(tf, cores):
@@ -25,8 +26,7 @@ def with_two_cpus(tf, cores):
     config.device_count["CPU"] = 2
     return config
 server._configuration = with_two_cpus
-job, task, cluster = json.loads(sys.argv[1])
-server.serve(job, task, cluster, parent=os.getppid(), cores=2)
+server.serve(OwnTask(*json.loads(sys.argv[1])), parent=os.getppid(), cores=2)
 """
 
 

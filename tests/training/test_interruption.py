@@ -24,7 +24,7 @@ from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.blocks.sampling import NegativeSampler
 from gensim_tfw2v.corpus.iterable_source import IterableSource
-from gensim_tfw2v.corpus.sources import CacheBudget
+from gensim_tfw2v.corpus.sources import CacheBudget, Reading
 from gensim_tfw2v.placement.local.placement import LocalPlacement
 from gensim_tfw2v.steps.settings import StepSettings
 from gensim_tfw2v.training.epoch import EpochPlan
@@ -157,7 +157,7 @@ def test_an_interrupt_while_workers_start_waits_for_those_that_run(heeded_interr
     placement = Interrupting(StepSettings(True, True, 2, 4, 3, 4, False, True, 1.0), maker)
     placement.concurrency = 100  # so that most are still to be started when the interrupt comes
     plan = EpochPlan(0, 1, (1,), lambda fraction: 0.025, None, 100, exact_loss=False)
-    corpus = IterableSource(["a"], {"a": 0}, 10, CacheBudget(0, 0))
+    corpus = IterableSource(["a"], Reading({"a": 0}, 10, CacheBudget(0, 0)))
     with pytest.raises(KeyboardInterrupt):
         list(train_epochs([plan], corpus, placement, []))
     assert finished.is_set()

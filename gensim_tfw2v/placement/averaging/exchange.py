@@ -102,7 +102,7 @@ def _average_rows(shape: RoundShape, devices: Sequence[str], of_workers: Sequenc
     counts = []
     for number, (device, of_worker) in enumerate(zip(devices, of_workers, strict=True)):
         with tf.device(device):
-            written = _write_sums(shape, of_worker.table, sums)
+            written = _write_sums(of_worker.table, sums)
             others = [tf.shape(part)[0] for piece, part in enumerate(sent[number]) if piece != number]
             with tf.control_dependencies([written]):
                 counts.append(tf.stack([tf.add_n(others), (workers - 1) * tf.shape(sums[number])[0]]))
@@ -148,7 +148,7 @@ def _sum(shape: RoundShape, messages: Sequence[tf.Tensor], bounds: tf.Tensor) ->
     return _message(numbers, tf.cast(sums, shape.row_type))
 
 
-def _write_sums(shape: RoundShape, table: TableHandles, messages: Sequence[tf.Tensor]) -> tf.Tensor:
+def _write_sums(table: TableHandles, messages: Sequence[tf.Tensor]) -> tf.Tensor:
     """Write the base with the sums of changes as a worker's current rows, and mark them as changed."""
     rows, sums = _rows_in(tf.concat([tf.identity(message) for message in messages], 0))
     written = write_rows(table.current, rows, read_rows(table.base, rows) + tf.cast(sums, tf.float32))

@@ -43,17 +43,17 @@ class Dispatcher:
 
     Parameters
     ----------
-    overlap : bool
-        Whether a worker makes its next block while it trains.
     timeout : float
         Seconds after which a block that its worker has not finished goes to another worker.
+    overlap : bool
+        Whether a worker makes its next block, and fetches what that needs, while it trains.
     call_blocks : int
         Blocks that a worker trains in a call, which may take as many times as long.
     """
 
-    def __init__(self, connection: Connection, overlap: bool, timeout: float, call_blocks: int = 1) -> None:
-        self._connection = connection
-        self._work = Work(connection, overlap, timeout, call_blocks)
+    def __init__(self, connection: Connection, timeout: float, overlap: bool = False, call_blocks: int = 1) -> None:
+        self.connection = connection
+        self._work = Work(connection, timeout, overlap, call_blocks)
         self._threads: list[WorkerThread] = []
         self._looking = threading.Lock()
         self._counting = threading.Lock()
@@ -67,7 +67,7 @@ class Dispatcher:
         """Have workers run this program on these tables from now on."""
         self._work.begin(program, trained, metrics)
         if not self._threads:
-            self._threads = [WorkerThread(worker, self._work) for worker in range(self._connection.workers)]
+            self._threads = [WorkerThread(worker, self._work) for worker in range(self.connection.workers)]
             for thread in self._threads:
                 thread.start()
 
@@ -172,7 +172,7 @@ class Dispatcher:
         complaint = f"no worker has finished a block for {seconds:.0f} s (cluster_timeout is {self._work.timeout:.0f})"
         if lost:
             raise self.servers.declare_lost(f"{complaint}, and no answer comes from {', '.join(lost)}")
-        silent = silent_of(self._connection.tasks("worker"))
+        silent = silent_of(self.connection.tasks("worker"))
         found = f"no answer comes from {', '.join(silent)}" if silent else "all tasks answer"
         self._failure = ClusterError(f"{complaint}; {found}. See `tfw2v cluster status` and the logs of the tasks")
         raise self._failure
@@ -181,10 +181,10 @@ class Dispatcher:
         """Close; return whether no worker can use the tables any more: all threads have ended, and no worker hangs."""
         self._work.closed.set()
         if not self._have_ended():
-            there = answering(self._connection.tasks("worker").values())
+            there = answering(self.connection.tasks("worker").values())
             for thread in self._threads:
                 thread.leave(thread.address in there)
-        return self._have_ended() and not self._connection.worker_locks.abandoned
+        return self._have_ended() and not self.connection.worker_locks.abandoned
 
     def _have_ended(self) -> bool:
         deadline = time.monotonic() + _CLOSING_SECONDS

@@ -26,7 +26,6 @@ from gensim_tfw2v.placement.tasks.assignment import Assignment, Request
 from gensim_tfw2v.placement.tasks.cluster_metrics import ClusterMetrics
 from gensim_tfw2v.placement.tasks.codec import encode
 from gensim_tfw2v.placement.tasks.model import EncodedModel, WorkerModel
-from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED
 from gensim_tfw2v.steps.settings import StepSettings
 
@@ -48,23 +47,17 @@ class ServerTraining:
 
     Parameters
     ----------
+    dispatcher : Dispatcher
+        Hands blocks to workers.
     program : Program
         What workers run.
-    timeout : float
-        Seconds after which a block that its worker has not finished goes to another worker.
-    overlap : bool
-        Whether a worker makes its next block, and fetches what that needs, while it trains.
     make_tables : callable
         Makes the tables, unless they are on the servers already.
     has_changing_workers : bool
         Whether workers may join and leave.
-    call_blocks : int
-        Blocks that a worker trains in a call.
 
     Attributes
     ----------
-    dispatcher : Dispatcher
-        Hands blocks to workers.
     model_name : str
         Name by which workers know the model, once tables are loaded.
     lease_key : int
@@ -73,19 +66,15 @@ class ServerTraining:
 
     def __init__(
         self,
-        connection: Connection,
+        dispatcher: Dispatcher,
         settings: StepSettings,
         maker: BlockMaker,
         program: Program,
-        timeout: float,
-        overlap: bool = False,
         make_tables: MakeTables = row_tables,
         has_changing_workers: bool = False,
-        call_blocks: int = 1,
     ) -> None:
-        load_tensorflow()
-        self.connection = connection
-        self.dispatcher = Dispatcher(connection, overlap, timeout, call_blocks)
+        self.connection = connection = dispatcher.connection
+        self.dispatcher = dispatcher
         self.model_name, self.lease_key = "", 0
         self._settings, self._maker, self._program, self._make_tables = settings, maker, program, make_tables
         self._metrics: ClusterMetrics | None = None

@@ -57,10 +57,10 @@ class Tickets:
         """Give a worker a new generation in this process: what is sent to it from now on has a new ticket."""
         self._generations[worker] = next(_numbers)
 
-    def end_former(self, worker: int) -> None:
-        """Have every server drop what the worker pushes with its former tickets.
+    def end_former(self) -> None:
+        """Have every server drop what workers push with tickets that they had before `renew`.
 
-        Changes that it pushed before have been added when this returns, or are dropped (`server_rows.push`).
+        Changes that they pushed before have been added when this returns, or are dropped (`server_rows.push`).
         """
         with self._lock:  # the variables have the numbers of all workers
             for server in range(len(self.handles)):

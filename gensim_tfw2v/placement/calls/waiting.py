@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, wait
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import Connection
@@ -73,6 +73,13 @@ def _end(calls: Sequence[_Call]) -> None:
         call.leave()
 
 
+class _Results(NamedTuple):
+    """The results of calls, and when the calls ended."""
+
+    values: dict[Any, Any]
+    finished: dict[Any, float]
+
+
 class Waiting:
     """Makes calls and waits for them.
 
@@ -92,7 +99,6 @@ class Waiting:
 
         Raise MembersLost if some of them are lost, once the calls of the others have ended.
         """
-
         return self.results(kind, self.begin(members, function))
 
     def begin(self, members: Sequence[_Member], function: Callable[[_Member, Any], Any]) -> list[_Call]:
@@ -194,7 +200,7 @@ class Waiting:
         if not answers(member.address):
             return True
         try:
-            self._connection.describe(*_task(member))
+            self._connection.describe("worker", member.number)
         except (ClusterError, self._tf.errors.OpError):
             return True
         return False
@@ -213,14 +219,3 @@ class Waiting:
             return can_be_called(self._connection, member.number)
         except (ClusterError, self._tf.errors.OpError):
             return False
-
-
-class _Results:
-    """The results of calls, and when the calls ended."""
-
-    def __init__(self, values: dict[Any, Any], finished: dict[Any, float]) -> None:
-        self.values, self.finished = values, finished
-
-
-def _task(member: Member) -> tuple[str, int]:
-    return "worker", member.number

@@ -55,7 +55,7 @@ class Work:
         The longest limit of a worker's call in seconds.
     """
 
-    def __init__(self, connection: Connection, overlap: bool, timeout: float, call_blocks: int) -> None:
+    def __init__(self, connection: Connection, timeout: float, overlap: bool, call_blocks: int) -> None:
         self.connection = connection
         self.overlap = overlap
         self.timeout = timeout

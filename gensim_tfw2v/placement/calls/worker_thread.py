@@ -132,7 +132,7 @@ class WorkerThread:
         logger.warning("%s %s; its block goes to another worker", self.name, reason)
         # This comes before other workers begin: this worker may continue at any moment, and its push must come before
         # theirs or be dropped.
-        self._work.servers.call(lambda: self._work.trained.tickets.end_former(self._number))
+        self._work.servers.call(self._work.trained.tickets.end_former)
         for attempt in attempts:
             self._work.put(attempt.job)
 
@@ -292,7 +292,7 @@ class WorkerThread:
         tickets = self._work.trained.tickets
         tickets.renew(self._number)
         try:
-            self._work.servers.call(lambda: tickets.end_former(self._number))
+            self._work.servers.call(tickets.end_former)
         except ClusterError:  # all threads end
             return False
         return True

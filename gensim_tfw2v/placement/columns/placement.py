@@ -17,6 +17,7 @@ from gensim_tfw2v.arrays import UInt8Array
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.cluster.connection import Connection
+from gensim_tfw2v.placement.calls.dispatch import Dispatcher
 from gensim_tfw2v.placement.calls.program import Handle, Program, TrainedTables
 from gensim_tfw2v.placement.calls.ramp_up import RampUp
 from gensim_tfw2v.placement.calls.server_placement import ServerPlacement
@@ -73,7 +74,8 @@ class ColumnPlacement(ServerPlacement):
             connection.servers, connection.number, number_type, lanes, settings.mask_accidental_hits
         )
         self._program = _Program(connection, shape, blocks)
-        training = ServerTraining(connection, settings, maker, self._program, timeout, make_tables=_column_tables)
+        dispatcher = Dispatcher(connection, timeout)
+        training = ServerTraining(dispatcher, settings, maker, self._program, make_tables=_column_tables)
         # Servers have every batch before the next one: blocks in flight need no slow start.
         super().__init__(training, RampUp(blocks, blocks_for_one_more=0))
         self._free_places: queue.SimpleQueue[int] = queue.SimpleQueue()

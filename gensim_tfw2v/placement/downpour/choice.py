@@ -16,11 +16,11 @@ from gensim_tfw2v.steps.settings import StepSettings
 
 def choose(request: ClusterRequest) -> PlacementChoice:
     """Return the placement, with the blocks in flight and their size."""
-    connection, size, options = request.connection, request.size, request.options
+    connection, size = request.connection, request.size
     blocks, in_call = _choose_blocks(request)
     concurrency, chunk_words = blocks.in_flight, size.chunk_words or in_call * blocks.block_words
     # Blocks in flight lack each other's changes, which are far larger than rounding errors.
-    row_type = options.dtype or ("float32" if request.one_by_one else "bfloat16")
+    row_type = request.options.dtype or ("float32" if request.one_by_one else "bfloat16")
 
     def make(settings: StepSettings, maker: BlockMaker) -> Placement:
         from gensim_tfw2v.placement.downpour.placement import DownpourPlacement
@@ -30,20 +30,8 @@ def choose(request: ClusterRequest) -> PlacementChoice:
             blocks_for_one_more=tuning.BLOCKS_FOR_ONE_MORE / in_call,
             share_present=connection.share_present if request.has_changing_workers else all_present,
         )
-        return DownpourPlacement(
-            settings,
-            maker,
-            connection,
-            concurrency,
-            options.timeout,
-            ramp_up,
-            row_type,
-            request.cores,
-            request.has_changing_workers,
-            blocks.block_words if in_call > 1 else None,
-            request.device,
-            in_call,
-        )
+        block_words = blocks.block_words if in_call > 1 else None
+        return DownpourPlacement(settings, maker, request, concurrency, row_type, block_words, in_call, ramp_up)
 
     return PlacementChoice(chunk_words, blocks.negative_pool, make, connection.known_addresses(), request.cores)
 

@@ -9,6 +9,7 @@ from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.corpus.positions import BEGINNING, PassPosition
+from gensim_tfw2v.placement.calls.dispatch import Dispatcher
 from gensim_tfw2v.placement.calls.server_placement import ServerPlacement
 from gensim_tfw2v.placement.calls.server_training import ServerTraining
 from gensim_tfw2v.placement.contract import ModelTables
@@ -18,6 +19,7 @@ from gensim_tfw2v.placement.lbfgs.portion_graphs import gradient_graphs
 from gensim_tfw2v.placement.lbfgs.portion_runs import PortionRuns
 from gensim_tfw2v.placement.lbfgs.server_vectors import ServerVectors
 from gensim_tfw2v.placement.server_rows.row_program import RowProgram
+from gensim_tfw2v.placement.server_rows.shape import RowTraining
 from gensim_tfw2v.placement.server_rows.sums import slot_graph
 from gensim_tfw2v.placement.tasks.assignment import Request
 from gensim_tfw2v.steps.settings import StepSettings
@@ -50,8 +52,8 @@ class ClusterDescent(DescentPlacement, ServerPlacement):
         workers = connection.workers
         most_ahead = 3 * workers
         places = most_ahead + 2 * workers
-        self._program = RowProgram(connection, settings, slots=places, graphs=gradient_graphs)
-        training = ServerTraining(connection, settings, maker, self._program, timeout)
+        self._program = RowProgram(connection, settings, RowTraining(), slots=places, graphs=gradient_graphs)
+        training = ServerTraining(Dispatcher(connection, timeout), settings, maker, self._program)
         ServerPlacement.__init__(self, training)
         DescentPlacement.__init__(self, history, seed, most_ahead)
         self.concurrency = 2 * workers  # so that a worker that is done finds the next portion waiting

@@ -13,9 +13,8 @@ from gensim_tfw2v.placement.calls.program import WorkerGraphs
 from gensim_tfw2v.placement.lbfgs.gradient import portion_gradient
 from gensim_tfw2v.placement.lbfgs.portion import PORTION
 from gensim_tfw2v.placement.server_rows.block_graphs import fetch_model_graph, stage_block
-from gensim_tfw2v.placement.server_rows.handles import Handles
 from gensim_tfw2v.placement.server_rows.push import servers_report
-from gensim_tfw2v.placement.server_rows.shape import GraphShape, handles_spec
+from gensim_tfw2v.placement.server_rows.shape import GraphShape, Handles, handles_spec
 from gensim_tfw2v.placement.server_rows.sums import put_changes
 from gensim_tfw2v.placement.tasks.assignment import Request
 from gensim_tfw2v.placement.tasks.block_report import StageSeconds

@@ -15,12 +15,11 @@ import tensorflow as tf
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import call_on_disconnect, device, sending_graphs
 from gensim_tfw2v.placement.calls.program import WorkerGraphs
-from gensim_tfw2v.placement.server_rows.handles import Handles
 from gensim_tfw2v.placement.server_rows.messages import messages_about, shard_messages, split_ticket
 from gensim_tfw2v.placement.server_rows.numbering import BlockRows
 from gensim_tfw2v.placement.server_rows.pull import pull_rows
 from gensim_tfw2v.placement.server_rows.push import push_changes, servers_report
-from gensim_tfw2v.placement.server_rows.shape import GraphShape, handles_spec
+from gensim_tfw2v.placement.server_rows.shape import GraphShape, Handles, handles_spec
 from gensim_tfw2v.placement.server_rows.staging import STAGED_BLOCK, StagedRows
 from gensim_tfw2v.placement.server_rows.sums import put_changes
 from gensim_tfw2v.placement.server_rows.worker_training import WorkerTraining

@@ -8,9 +8,8 @@ import tensorflow as tf
 
 from gensim_tfw2v.placement.calls.tickets import TICKET_BYTES, TICKET_NUMBERS
 from gensim_tfw2v.placement.contract import TABLES
-from gensim_tfw2v.placement.server_rows.handles import Handles
 from gensim_tfw2v.placement.server_rows.numbering import BlockRows
-from gensim_tfw2v.placement.server_rows.shape import GraphShape
+from gensim_tfw2v.placement.server_rows.shape import GraphShape, Handles
 
 # Where the parts of a message to a shard begin. The rows' numbers follow the counts.
 LEASE_KEY, _WORKER, _GENERATION, COUNTS = range(4)

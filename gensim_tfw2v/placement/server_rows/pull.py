@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
-from gensim_tfw2v.placement.server_rows.handles import Handles
 from gensim_tfw2v.placement.server_rows.messages import rows_of_tables
-from gensim_tfw2v.placement.server_rows.shape import GraphShape
+from gensim_tfw2v.placement.server_rows.shape import GraphShape, Handles
 from gensim_tfw2v.steps.rows import read_rows
 
 

@@ -18,10 +18,9 @@ from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import device
 from gensim_tfw2v.cluster.task import METRIC_NAMES, RENEW_LEASE
 from gensim_tfw2v.placement.contract import TABLES
-from gensim_tfw2v.placement.server_rows.handles import Handles
 from gensim_tfw2v.placement.server_rows.messages import LEASE_KEY, has_valid_ticket, moved_rows_of_tables
 from gensim_tfw2v.placement.server_rows.numbering import BlockRows, table_of_each_row
-from gensim_tfw2v.placement.server_rows.shape import GraphShape
+from gensim_tfw2v.placement.server_rows.shape import GraphShape, Handles
 from gensim_tfw2v.placement.tasks.block_report import ServersReport, TableRows
 from gensim_tfw2v.steps.rows import add_to_rows
 

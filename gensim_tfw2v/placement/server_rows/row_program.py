@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gensim_tfw2v.arrays import UInt8Array
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.placement.calls.program import Handle, Program, TrainedTables, WorkerGraphs
 from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.placement.remote.tables import RemoteTables
-from gensim_tfw2v.placement.server_rows.handles import Handles
+from gensim_tfw2v.placement.server_rows.shape import GraphShape, Handles, RowTraining
 from gensim_tfw2v.placement.server_rows.slots import Slots
 from gensim_tfw2v.placement.tasks.cluster_metrics import ClusterMetrics
-from gensim_tfw2v.runtime.devices import THE_CPU, Device
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.settings import StepSettings
-
-if TYPE_CHECKING:
-    from gensim_tfw2v.placement.server_rows.shape import GraphShape
 
 
 def training_graphs(shape: GraphShape) -> WorkerGraphs:
@@ -33,21 +29,13 @@ class RowProgram(Program):
 
     Parameters
     ----------
-    row_type : str
-        TensorFlow's name of the number format in which rows and their changes are sent.
-    corrects : bool
-        Whether a block's changes are corrected for those that other blocks made meanwhile.
-    overlap : bool
-        Whether a worker makes its next block and pulls that block's rows while it trains.
+    how : RowTraining
+        How workers train.
     slots : int
         Blocks whose changes servers can keep until these are added; 0 if changes are added at once. The place of a job
         is the number of its slot.
     cores : int
         The most cores of a worker that train a block.
-    has_blocks : bool
-        Whether a call trains several blocks.
-    steps_on : Device
-        The device of each worker that trains.
     graphs : callable
         Returns the graphs for a shape.
 
@@ -68,29 +56,22 @@ class RowProgram(Program):
         self,
         connection: Connection,
         settings: StepSettings,
-        row_type: str = "float32",
-        corrects: bool = False,
-        overlap: bool = False,
+        how: RowTraining,
         slots: int = 0,
         cores: int = 1,
-        has_blocks: bool = False,
-        steps_on: Device = THE_CPU,
         graphs: Callable[[GraphShape], WorkerGraphs] = training_graphs,
     ) -> None:
         self.slots: Slots | None = None
         self._connection, self._settings, self._graphs_for = connection, settings, graphs
-        self._row_type, self._overlap, self._slot_count, self._cores = row_type, overlap, slots, cores
-        self._has_blocks, self._steps_on, self._corrects = has_blocks, steps_on, corrects
-        self._vector_size = 0
+        self._how, self._slot_count, self._cores, self._vector_size = how, slots, cores, 0
 
     def keep(self, tables: RemoteTables, model: UInt8Array) -> None:
         self._vector_size = tables.shape(TABLES[0]).columns
         if self._slot_count and self.slots is None:
-            self.slots = Slots(tables, self._slot_count, self._vector_size, self._row_type)
+            self.slots = Slots(tables, self._slot_count, self._vector_size, self._how.row_type)
         self.model = tables.keep("model", model)
 
     def begin(self, trained: TrainedTables) -> None:
-        from gensim_tfw2v.placement.server_rows.shape import GraphShape
         from gensim_tfw2v.steps.arguments import objective_of
 
         tables = trained.tables
@@ -99,22 +80,18 @@ class RowProgram(Program):
             tables.shards,
             self._connection.servers,
             self._connection.number,
-            self._overlap,
-            self._row_type,
-            self._corrects,
             has_slots=self.slots is not None,
-            has_blocks=self._has_blocks,
-            steps_on=self._steps_on,
+            **vars(self._how),
         )
         used = tuple(tuple(tables.handles(TABLES[table])) for table in self.shape.tables())
         self.handles = Handles(used, trained.version, trained.tickets.handles)
         self.graphs = self._graphs_for(self.shape)
 
     def new_metrics(self) -> ClusterMetrics:
-        vector_bytes = self._vector_size * load_tensorflow().as_dtype(self._row_type).size
+        vector_bytes = self._vector_size * load_tensorflow().as_dtype(self._how.row_type).size
         moved = self.shape.moved_tables()
         cores, servers = self._connection.cores(self._cores), self._connection.servers
-        return ClusterMetrics(cores, servers, vector_bytes, self._corrects, moved)
+        return ClusterMetrics(cores, servers, vector_bytes, self._how.corrects, moved)
 
     def use_tables(self, handles: tuple[tuple[Any, ...], ...]) -> None:
         """Have workers use tables with these handles, of the same shards, until tables are loaded again."""

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gensim_tfw2v.arrays import BoolArray
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.placement.contract import TABLES
+from gensim_tfw2v.placement.remote.tables import RemoteTables
+from gensim_tfw2v.placement.server_rows.shape import GraphShape, Handles, Slot
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
-
-if TYPE_CHECKING:
-    from gensim_tfw2v.placement.remote.tables import RemoteTables
-    from gensim_tfw2v.placement.server_rows.handles import Handles, Slot
-    from gensim_tfw2v.placement.server_rows.shape import GraphShape
 
 
 class Slots:
@@ -38,8 +35,6 @@ class Slots:
 
     def empty(self) -> tuple[Slot, ...]:
         """Free what the slots keep, and return their handles."""
-        from gensim_tfw2v.placement.server_rows.handles import Slot
-
         # Tables may outlive a training, and another one may have other slots.
         name, number_type = f"slots/{self._count}/{self._row_type}", load_tensorflow().as_dtype(self._row_type)
         rows = self._tables.keep_for_shards(f"{name}/rows", self._count, np.zeros(len(TABLES), np.int32))

@@ -14,11 +14,10 @@ import tensorflow as tf
 
 from gensim_tfw2v.cluster.connection import call_on_disconnect, device, sending_graphs
 from gensim_tfw2v.placement.contract import TABLES
-from gensim_tfw2v.placement.server_rows.handles import Handles, Slot
 from gensim_tfw2v.placement.server_rows.messages import has_valid_ticket, moved_rows
 from gensim_tfw2v.placement.server_rows.numbering import BlockRows
 from gensim_tfw2v.placement.server_rows.push import Pushed, send_changes
-from gensim_tfw2v.placement.server_rows.shape import GraphShape, handles_spec
+from gensim_tfw2v.placement.server_rows.shape import GraphShape, Handles, Slot, handles_spec
 from gensim_tfw2v.placement.tasks.graph_parts import concrete
 from gensim_tfw2v.steps.rows import add_to_rows
 

@@ -32,7 +32,7 @@ def choose_local(request: LocalRequest) -> PlacementChoice:
 
 def choose(request: ClusterRequest) -> PlacementChoice:
     """Return the placement, with the size of its rounds. Raise ValueError if no worker is left to wait for."""
-    connection, size, options = request.connection, request.size, request.options
+    connection, options = request.connection, request.options
     backup_workers = options.of_design["backup_workers"]
     rounds = _rounds(request)
     if backup_workers >= rounds.parts:
@@ -47,22 +47,10 @@ def choose(request: ClusterRequest) -> PlacementChoice:
     def make(settings: StepSettings, maker: BlockMaker) -> Placement:
         from gensim_tfw2v.placement.synchronous.placement import RoundPlacement
 
-        total_rounds = rounds.in_training(size)
         # Reproducible rounds have the same parts for any number of workers. A late part keeps its slot.
         are_cut_anew = request.has_changing_workers and not options.reproducible and not backup_workers
-        return RoundPlacement(
-            settings,
-            maker,
-            connection,
-            rounds.parts,
-            backup_workers,
-            options.timeout,
-            total_rounds,
-            row_type,
-            connection.share_present if are_cut_anew else all_present,
-            request.has_changing_workers,
-            request.device,
-        )
+        share_present = connection.share_present if are_cut_anew else all_present
+        return RoundPlacement(settings, maker, request, rounds, row_type, share_present)
 
     return PlacementChoice(rounds.words, choose_negative_pool(rounds.part_words), make, connection.known_addresses())
 

@@ -12,14 +12,16 @@ import numpy as np
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_parts import parts_of, together
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
-from gensim_tfw2v.cluster.connection import Connection
-from gensim_tfw2v.placement.calls.ramp_up import RampUp, all_present
+from gensim_tfw2v.placement.calls.dispatch import Dispatcher
+from gensim_tfw2v.placement.calls.ramp_up import RampUp
 from gensim_tfw2v.placement.calls.server_placement import ServerPlacement
 from gensim_tfw2v.placement.calls.server_training import ServerTraining
 from gensim_tfw2v.placement.contract import ModelTables
+from gensim_tfw2v.placement.request import ClusterRequest
 from gensim_tfw2v.placement.server_rows.row_program import RowProgram
+from gensim_tfw2v.placement.server_rows.shape import RowTraining
 from gensim_tfw2v.placement.synchronous.round_clock import RoundClock
-from gensim_tfw2v.runtime.devices import THE_CPU, Device
+from gensim_tfw2v.placement.synchronous.round_size import RoundSize
 from gensim_tfw2v.steps.settings import StepSettings
 
 if TYPE_CHECKING:
@@ -44,20 +46,12 @@ class RoundPlacement(ServerPlacement):
 
     Parameters
     ----------
-    parts : int
-        Parts of a round after the ramp-up. The first rounds of a training have fewer.
-    backup_workers : int
-        Parts that may be late at a time, fewer than `parts`.
-    total_rounds : float
-        Approximate number of rounds of the whole training; 0 if not known.
+    rounds : RoundSize
+        The size of a round after the ramp-up. The first rounds of a training have fewer parts.
     row_type : str
         TensorFlow's name of the number format in which rows and their changes are sent.
-    share_present : callable, optional
-        Returns the share of the workers that is there, if fewer of them are to train fewer parts.
-    has_changing_workers : bool
-        Whether workers may join and leave.
-    device : Device
-        The device of each worker that trains.
+    share_present : callable
+        Returns the share of the workers that is there, or always 1 if fewer of them are to train as many parts.
     """
 
     _ramp_up: RampUp
@@ -66,24 +60,21 @@ class RoundPlacement(ServerPlacement):
         self,
         settings: StepSettings,
         maker: BlockMaker,
-        connection: Connection,
-        parts: int,
-        backup_workers: int,
-        timeout: float,
-        total_rounds: float = 0.0,
-        row_type: str = "float32",
-        share_present: Callable[[], float] = all_present,
-        has_changing_workers: bool = False,
-        device: Device = THE_CPU,
+        request: ClusterRequest,
+        rounds: RoundSize,
+        row_type: str,
+        share_present: Callable[[], float],
     ) -> None:
+        connection, options, parts = request.connection, request.options, rounds.parts
+        self._maker, self._parts, self._backup_workers = maker, parts, options.of_design["backup_workers"]
         # As many chunks as parts may wait for a late part; one more is the present round.
-        self.concurrency = 1 + backup_workers
-        self._program = RowProgram(connection, settings, row_type, slots=parts, steps_on=device)
-        training = ServerTraining(
-            connection, settings, maker, self._program, timeout, has_changing_workers=has_changing_workers
-        )
-        super().__init__(training, RampUp(parts, parts * total_rounds, share_present=share_present))
-        self._maker, self._parts, self._backup_workers = maker, parts, backup_workers
+        self.concurrency = 1 + self._backup_workers
+        how = RowTraining(row_type=row_type, steps_on=request.device)
+        self._program = RowProgram(connection, settings, how, slots=parts)
+        dispatcher, changes = Dispatcher(connection, options.timeout), request.has_changing_workers
+        training = ServerTraining(dispatcher, settings, maker, self._program, has_changing_workers=changes)
+        total_parts = parts * rounds.in_training(request.size)
+        super().__init__(training, RampUp(parts, total_parts, share_present=share_present))
         self._clock = RoundClock(connection.workers)
         self._turn = threading.Lock()  # held during a round; guards the next
         self._running: list[_Part] = []  # parts that are not in the tables yet

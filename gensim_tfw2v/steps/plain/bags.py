@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from gensim_tfw2v.steps import maths
 from gensim_tfw2v.steps.adagrad import vectors_of
-from gensim_tfw2v.steps.plain.rows import StepLimits, move_places, whole_rows
-from gensim_tfw2v.steps.signature import Bags
+from gensim_tfw2v.steps.plain.rows import StepLimits, move_rows, whole_rows
+from gensim_tfw2v.steps.signature import Bags, Objective
 
 
 class BatchBags(NamedTuple):
@@ -45,7 +44,7 @@ class BatchBags(NamedTuple):
         """Move the rows of some bags [R, P] against the bags' gradients [R, P, D]; return touched and clipped rows."""
         rows = tf.where(tf.gather(tf.reshape(is_moved, [-1]), self.places), self.members, -1)
         of_bags = tf.reshape(gradients, [-1, tf.shape(gradients)[2]])
-        return move_places(table, rows, tf.gather(of_bags, self.places), limits, adagrad)
+        return move_rows(table, rows, tf.gather(of_bags, self.places), limits, adagrad)
 
 
 def mean_rows(bags: BatchBags, table: tf.Tensor, adagrad: bool) -> tf.Tensor:
@@ -61,36 +60,33 @@ class BagContexts(NamedTuple):
     documents: BatchBags | None  # [R, B]
     inside: Any  # [R, B, P], 1 where a place is a context of a token
     rows: Any  # [R, B, 1], of a token's contexts and its document
+    objective: Objective
 
     @classmethod
-    def of(cls, bags: BatchBags, documents: BatchBags | None, left: tf.Tensor, right: tf.Tensor) -> BagContexts:
-        """Return the contexts of tokens that have so many [R, B] on both sides."""
-        window = (tf.shape(bags.sizes)[-1] - tf.shape(left)[-1]) // 2
-        inside = maths.places_inside(left, right, window)
+    def of(cls, objective: Objective, bags: BatchBags, documents: BatchBags | None, inside: tf.Tensor) -> BagContexts:
+        """Return the contexts of tokens, given which places [R, B, P] are inside their windows."""
         rows = tf.matmul(inside, tf.cast(bags.sizes, tf.float32)[..., None])
         if documents is not None:
             rows += tf.cast(documents.sizes, tf.float32)[..., None]
-        return cls(bags, documents, inside, rows)
+        return cls(bags, documents, inside, rows, objective)
 
-    def sum(self, table: tf.Tensor, mean: bool, adagrad: bool) -> tf.Tensor:
+    def sum(self, table: tf.Tensor, adagrad: bool) -> tf.Tensor:
         """Return hidden vectors [R, B, D]: sums or means of the rows of contexts and documents."""
         sums = tf.matmul(self.inside, self.bags.sums(table, adagrad))
         if self.documents is not None:
             sums += self.documents.sums(table, adagrad)
-        return tf.math.divide_no_nan(sums, self.rows) if mean else sums
+        return tf.math.divide_no_nan(sums, self.rows) if self.objective.mean_context else sums
 
-    def move(
-        self, table: tf.Tensor, mean: bool, gradients: tf.Tensor, limits: StepLimits, adagrad: bool, frozen: bool
-    ) -> tf.Tensor:
+    def move(self, table: tf.Tensor, gradients: tf.Tensor, limits: StepLimits, adagrad: bool) -> tf.Tensor:
         """Move the rows against the gradients of hidden vectors; return touched and clipped rows.
 
         Frozen rows of contexts stay, and those of documents move.
         """
-        shares = gradients if mean else tf.math.divide_no_nan(gradients, self.rows)
+        shares = gradients if self.objective.mean_context else tf.math.divide_no_nan(gradients, self.rows)
         moved = tf.zeros([2])
         if self.documents is not None:
             moved += self.documents.move(table, self.documents.sizes > 0, shares, limits, adagrad)
-        if not frozen:
+        if not self.objective.freezes_inputs:
             of_places = tf.matmul(self.inside, shares, transpose_a=True)
             moved += self.bags.move(table, tf.reduce_any(self.inside > 0, axis=1), of_places, limits, adagrad)
         return moved

@@ -6,7 +6,6 @@ CBOW's targets. Rows move once the gradients of the batch are summed by row.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -15,9 +14,10 @@ import tensorflow as tf
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.steps import maths
 from gensim_tfw2v.steps.plain.bags import BagContexts, BatchBags, mean_rows
-from gensim_tfw2v.steps.plain.cbow import train_cbow
-from gensim_tfw2v.steps.plain.contexts import move_contexts, move_even_contexts, sum_contexts, sum_even_contexts
+from gensim_tfw2v.steps.plain.cbow import Candidates, train_cbow
+from gensim_tfw2v.steps.plain.contexts import RowContexts
 from gensim_tfw2v.steps.plain.huffman_paths import train_huffman_paths
+from gensim_tfw2v.steps.plain.in_turn import Outputs, Tokens
 from gensim_tfw2v.steps.plain.rows import StepLimits, gather_rows, move_rows
 from gensim_tfw2v.steps.signature import BlockTensors, Objective, Rates, Tables
 
@@ -35,7 +35,6 @@ class _BatchIndex:
     """The position of a batch in the arrays of its block."""
 
     def __init__(self, batch: tf.Tensor) -> None:
-        self.number = batch
         # The bounds of all slices are made once; Python's indexing would make them again for each slice.
         self._begin = tf.expand_dims(batch, 0)
         self._end = self._begin + 1
@@ -84,7 +83,7 @@ def _in_number_types(id_type: str, block: BlockTensors, rates: Rates) -> tuple[B
     """
     names = ("left", "right", "inputs", "candidates", "targets")
     ids = {name: tf.cast(getattr(block, name), id_type) for name in names}
-    tree = block.tree._replace(nodes=tf.cast(block.tree.nodes, id_type))
+    tree = block.tree._replace(**{name: tf.cast(getattr(block.tree, name), id_type) for name in ("words", "nodes")})
     bags = block.bags._replace(members=tf.cast(block.bags.members, id_type))
     measured = rates.measured if id_type == "int32" else tf.cast(rates.measured, tf.int32)
     return block._replace(**ids, tree=tree, bags=bags), rates._replace(measured=measured)
@@ -102,9 +101,7 @@ class _Step:
         self.learning_rate = self.batch.of(self.rates.learning_rates)
         measured = self.batch.of(self.rates.measured)
         self.measured = measured if measured.dtype == tf.bool else measured > 0
-        # [R * B], or empty if every token has the weight 1
-        weighted = self.objective.weighted
-        self.token_weights = tf.reshape(self.batch.of(self.block.weights), [-1]) if weighted else tf.zeros([0])
+        self.reach = self.batch.of(self.block.left), self.batch.of(self.block.right)
         documents = self.objective.documents
         self.documents = BatchBags.of(self.block.bags, self.batch.of(self.block.documents)) if documents else None
         self.losses: list[tf.Tensor] = []
@@ -119,7 +116,7 @@ class _Step:
             number_type = self._product_type if negatives_alone else tf.float32
             hidden = self._hidden_rows(number_type)
         else:
-            hidden = contexts.sum()
+            hidden = contexts.sum(self.tables.inputs, self.objective.adagrad)
         gradients = []
         if tree:
             gradients.append(self._train_huffman_paths(hidden))
@@ -136,24 +133,23 @@ class _Step:
         moved = tf.add_n(self.moved) if self.moved else tf.zeros([2])
         return BatchMetrics(tf.ensure_shape(tf.add_n(self.losses), []), *tf.unstack(moved, num=2))
 
-    def _move_inputs(self, gradient: tf.Tensor, contexts: _Contexts | None) -> None:
+    def _move_inputs(self, gradient: tf.Tensor, contexts: RowContexts | BagContexts | None) -> None:
         """Move the input rows of hidden vectors against the gradients of these [R, B, D]."""
-        limits = self._step_limits(self.rates.lock_factors)
+        table, adagrad, limits = self.tables.inputs, self.objective.adagrad, self._limits(self.rates.lock_factors)
         if contexts is not None:
-            self.moved.append(contexts.move(gradients=gradient, **limits))
+            moved = contexts.move(table, gradient, limits, adagrad)
         elif self.objective.bags:
-            bags, every = self._bags(), tf.ones(tf.shape(gradient)[:2], tf.bool)
-            of_bags = tf.cast(gradient, tf.float32)
-            self.moved.append(
-                bags.move(self.tables.inputs, every, of_bags, StepLimits(**limits), self.objective.adagrad)
-            )
+            every = tf.ones(tf.shape(gradient)[:2], tf.bool)
+            moved = self._bags().move(table, every, gradient, limits, adagrad)
         else:
-            self._move(self.tables.inputs, self.block.inputs, gradient, self.rates.lock_factors)
+            moved = move_rows(table, self.batch.of(self.block.inputs), gradient, limits, adagrad)
+        self.moved.append(moved)
 
     def _hidden_rows(self, number_type: tf.DType) -> tf.Tensor:
         """Return skip-gram's hidden vectors [R, B, D]."""
         if not self.objective.bags:
-            return self._rows(self.tables.inputs, self.block.inputs, number_type)
+            ids = self.batch.of(self.block.inputs)
+            return gather_rows(self.tables.inputs, ids, self.objective.adagrad, number_type)
         return tf.cast(mean_rows(self._bags(), self.tables.inputs, self.objective.adagrad), number_type)
 
     def _bags(self) -> BatchBags:
@@ -164,50 +160,29 @@ class _Step:
         """Return how many rows the documents of tokens have [R, B], 0 without documents."""
         return 0 if self.documents is None else tf.cast(self.documents.sizes, self.block.left.dtype)
 
+    def _tokens(self, hidden: tf.Tensor) -> Tokens:
+        """Return the tokens with these hidden vectors [R, B, D]."""
+        weighted = self.objective.weighted
+        weights = self.batch.of(self.block.weights) if weighted else tf.ones(tf.shape(self.reach[0]))
+        return Tokens(hidden, weights, *self.reach, self._further_contexts())
+
+    def _outputs(self, table: tf.Tensor) -> Outputs:
+        return Outputs(table, self.objective.freezes_outputs, self.objective.adagrad, self.measured)
+
     def _train_huffman_paths(self, hidden: tf.Tensor) -> tf.Tensor:
         """Train the nodes on words' paths with hidden vectors [R, B, D], and return the gradients of these."""
-        paths = self.block.tree
-        gradients, loss = train_huffman_paths(
-            table=self.tables.nodes,
-            hidden=hidden,
-            words=paths.words,
-            left=self.block.left,
-            right=self.block.right,
-            batch=self.batch.number,
-            nodes=paths.nodes,
-            codes=paths.codes,
-            offsets=paths.offsets,
-            every_context=self.objective.skip_gram,
-            rate=self.learning_rate,
-            max_score=maths.MAX_NODE_SCORE,
-            measured=self.measured,
-            adagrad=self.objective.adagrad,
-            frozen=self.objective.freezes_outputs,
-            token_weights=self.token_weights,
-            further=self._further_contexts(),
-        )
+        paths = self.block.tree._replace(words=self.batch.of(self.block.tree.words))
+        outputs, every_context = self._outputs(self.tables.nodes), self.objective.skip_gram
+        gradients, loss = train_huffman_paths(outputs, self._tokens(hidden), paths, every_context, self.learning_rate)
         self.losses.append(loss)
         return gradients
 
     def _train_cbow(self, hidden: tf.Tensor) -> tf.Tensor:
         """Train targets and negatives with CBOW's hidden vectors [R, B, D], and return the gradients of these."""
-        moved, gradients, loss = train_cbow(
-            table=self.tables.outputs,
-            hidden=hidden,
-            negatives=self.block.candidates,
-            targets=self.block.targets,
-            left=self.block.left,
-            right=self.block.right,
-            batch=self.batch.number,
-            negative=self.rates.negative,
-            mask_hits=self.objective.mask_accidental_hits,
-            measured=self.measured,
-            adagrad=self.objective.adagrad,
-            frozen=self.objective.freezes_outputs,
-            token_weights=self.token_weights,
-            further=self._further_contexts(),
-            **self._step_limits(tf.zeros([0])),
-        )
+        targets, negatives = self.batch.of(self.block.targets), self.batch.of(self.block.candidates)
+        candidates = Candidates(targets, negatives, self.rates.negative, self.objective.mask_accidental_hits)
+        outputs = self._outputs(self.tables.outputs)
+        moved, gradients, loss = train_cbow(outputs, self._tokens(hidden), candidates, self._limits(tf.zeros([0])))
         self.moved.append(moved)
         self.losses.append(loss)
         return gradients
@@ -217,91 +192,42 @@ class _Step:
         shared, negative = self.rates.shared_negatives, self.rates.negative
         weights = maths.skip_gram_weights(maths.window_mask(*self._windows()), shared, negative)
         if self.objective.weighted:
-            weights = maths.weighted(weights, tf.reshape(self.token_weights, tf.shape(weights)[:2]))
-        candidates = self._rows(self.tables.outputs, self.block.candidates, self._product_type)
+            weights = maths.weighted(weights, self.batch.of(self.block.weights))
+        ids = self.batch.of(self.block.candidates)
+        candidates = gather_rows(self.tables.outputs, ids, self.objective.adagrad, self._product_type)
         score = tf.cast(maths.scores(hidden, candidates), tf.float32)
-        labels = maths.skip_gram_labels(tf.shape(self.block.candidates)[-1], shared)
+        labels = maths.skip_gram_labels(tf.shape(ids)[-1], shared)
         if self.objective.mask_accidental_hits:
-            weights = maths.without_accidental_hits(weights, self.batch.of(self.block.candidates), shared, negative)
+            weights = maths.without_accidental_hits(weights, ids, shared, negative)
         self._measure(lambda: maths.sampling_loss(score, labels, weights))
         score_gradient = tf.cast(maths.sampling_gradient(score, labels, weights), self._product_type)
         if not self.objective.freezes_outputs:
-            gradients = maths.back_to_columns(score_gradient, hidden)
-            self._move(self.tables.outputs, self.block.candidates, gradients, tf.zeros([0]))
+            gradients, limits = maths.back_to_columns(score_gradient, hidden), self._limits(tf.zeros([0]))
+            self.moved.append(move_rows(self.tables.outputs, ids, gradients, limits, self.objective.adagrad))
         return maths.back_to_rows(score_gradient, candidates)
 
     def _measure(self, losses: Callable[[], tf.Tensor]) -> None:
         """Add the losses of tokens [R, B] to the batch's, if the batch is measured."""
         self.losses.append(tf.cond(self.measured, lambda: tf.reduce_sum(losses()), lambda: tf.zeros([])))
 
-    def _rows(self, table: tf.Tensor, ids: tf.Tensor, number_type: tf.DType) -> tf.Tensor:
-        """Return the batch's rows of a table [R, ..., D]."""
-        return gather_rows(table=table, ids=ids, batch=self.batch.number, T=number_type, adagrad=self.objective.adagrad)
+    def _limits(self, factors: tf.Tensor) -> StepLimits:
+        return StepLimits(self.learning_rate, self.rates.max_step, factors)
 
-    def _move(self, table: tf.Tensor, ids: tf.Tensor, gradients: tf.Tensor, factors: tf.Tensor) -> None:
-        """Move each row of the batch by one step of limited length."""
-        self.moved.append(
-            move_rows(
-                table=table,
-                ids=ids,
-                batch=self.batch.number,
-                gradients=gradients,
-                adagrad=self.objective.adagrad,
-                **self._step_limits(factors),
-            )
-        )
-
-    def _step_limits(self, factors: tf.Tensor) -> dict[str, tf.Tensor]:
-        return {"rate": self.learning_rate, "max_step": self.rates.max_step, "factors": factors}
-
-    def _contexts(self) -> _Contexts:
-        """Return the operations on the contexts of CBOW's hidden vectors."""
+    def _contexts(self) -> RowContexts | BagContexts:
+        """Return the contexts of CBOW's hidden vectors."""
+        ids, window, mean = self.batch.of(self.block.inputs), self.block.window, self.objective.mean_context
         if self.objective.bags or self.documents is not None:
-            return self._bag_contexts()
-        places: dict[str, Any] = {
-            "table": self.tables.inputs,
-            "ids": self.block.inputs,
-            "left": self.block.left,
-            "right": self.block.right,
-            "batch": self.batch.number,
-            "adagrad": self.objective.adagrad,
-        }
+            inside = maths.places_inside(*self.reach, window)
+            return BagContexts.of(self.objective, self._bags(), self.documents, inside)
         if self.objective.even_contexts:
-            places["mean"] = self.objective.mean_context
-            of_even = sum_even_contexts, move_even_contexts
-            return _Contexts(*(functools.partial(operation, **places) for operation in of_even))
-        windows = self._windows()
-        mask, shares = maths.window_mask(*windows), maths.window_shares(*windows)
-        forward, backward = maths.context_weights(mask, shares, self.objective.mean_context)
-        return _Contexts(
-            functools.partial(sum_contexts, **places, weights=forward),
-            functools.partial(move_contexts, **places, weights=backward),
-        )
-
-    def _bag_contexts(self) -> _Contexts:
-        reach = self.batch.of(self.block.left), self.batch.of(self.block.right)
-        contexts = BagContexts.of(self._bags(), self.documents, *reach)
-        places = {"table": self.tables.inputs, "mean": self.objective.mean_context, "adagrad": self.objective.adagrad}
-
-        def move(gradients: tf.Tensor, **limits: tf.Tensor) -> tf.Tensor:
-            frozen = self.objective.freezes_inputs
-            return contexts.move(gradients=gradients, limits=StepLimits(**limits), frozen=frozen, **places)
-
-        return _Contexts(functools.partial(contexts.sum, **places), move)
+            return RowContexts.even(ids, *self.reach, window, mean)
+        return RowContexts.of(ids, self._windows(), mean)
 
     def _windows(self) -> tuple[tf.Tensor, ...]:
         """Return the arguments of `maths.window_mask`: contexts to the left and right [R, B], window, radius chance."""
-        reach = self.batch.of(self.block.left), self.batch.of(self.block.right)
-        return *reach, self.block.window, self.rates.radius_chance
+        return *self.reach, self.block.window, self.rates.radius_chance
 
     @property
     def _product_type(self) -> tf.DType:
         """The number format of matrix products."""
         return tf.bfloat16 if self.objective.bfloat16_products else tf.float32
-
-
-class _Contexts(NamedTuple):
-    """The operations on the contexts of CBOW's hidden vectors."""
-
-    sum: Callable[[], tf.Tensor]  # returns the hidden vectors [R, B, D]
-    move: Callable[..., tf.Tensor]  # takes their gradients and the limits of steps

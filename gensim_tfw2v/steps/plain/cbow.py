@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from gensim_tfw2v.steps import maths
 from gensim_tfw2v.steps.adagrad import states_of, vectors_of
-from gensim_tfw2v.steps.plain.in_turn import Turns, train_in_turn, turns_of
+from gensim_tfw2v.steps.plain.in_turn import Outputs, Tokens, Turns, train_in_turn, turns_of
 from gensim_tfw2v.steps.plain.rows import (
     StepLimits,
     add_to,
@@ -20,9 +20,17 @@ from gensim_tfw2v.steps.plain.rows import (
     may_move_along,
     metrics_of,
     steps_against,
-    weights_of_tokens,
     whole_rows,
 )
+
+
+class Candidates(NamedTuple):
+    """The words that a batch's tokens are trained with."""
+
+    targets: Any  # [R, B]
+    negatives: Any  # [R, K]
+    negative: Any  # negatives expected for each target
+    mask_hits: bool  # a negative that is a token's own target does not count
 
 
 class _Runs(NamedTuple):
@@ -44,57 +52,34 @@ class _TrainedRun(NamedTuple):
 
 
 def train_cbow(
-    table: tf.Tensor,
-    hidden: tf.Tensor,
-    negatives: tf.Tensor,
-    targets: tf.Tensor,
-    left: tf.Tensor,
-    right: tf.Tensor,
-    batch: tf.Tensor,
-    negative: tf.Tensor,
-    mask_hits: bool,
-    measured: tf.Tensor,
-    frozen: bool,
-    token_weights: tf.Tensor,
-    rate: tf.Tensor,
-    max_step: tf.Tensor,
-    factors: tf.Tensor,
-    adagrad: bool = False,
-    further: Any = 0,
+    outputs: Outputs, tokens: Tokens, candidates: Candidates, limits: StepLimits
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """Train targets and negatives; return the metrics, the gradients of hidden vectors [R, B, D], and the loss.
-
-    Tokens without contexts are not trained. Besides those in the window, they may have `further` ones [R, B].
-    """
-    is_trained = (tf.gather(left, batch) + tf.gather(right, batch) + further) > 0
-    of_tokens = weights_of_tokens(token_weights, left)
-    may_move = may_move_along(hidden, rate, of_tokens)
-    hidden = tf.where(may_move[..., None], hidden, 0.0)
+    """Train targets and negatives; return the metrics, the gradients of hidden vectors [R, B, D], and the loss."""
+    is_trained, (targets, negatives, *_) = tokens.have_contexts(), candidates
+    may_move = may_move_along(tokens.hidden, limits.rate, tokens.weights)
+    hidden = tf.where(may_move[..., None], tokens.hidden, 0.0)
     is_usable = tf.logical_and(is_trained, may_move)
-    targets, negatives = tf.gather(targets, batch), tf.gather(negatives, batch)
-    counts = tf.where(is_trained, of_tokens, 0.0)
-    weights = _weights(targets, negatives, counts, negative, mask_hits)
+    counts = tf.where(is_trained, tokens.weights, 0.0)
+    weights = _weights(candidates, counts)
     is_first = _are_first(negatives)
     equal = tf.equal(negatives[..., :, None], negatives[..., None, :])
     merge = tf.cast(tf.logical_and(equal, is_first[..., None]), tf.float32)
     turns = turns_of(targets[:, None], is_usable[:, None], hidden, maths.scores(hidden, hidden))
-    runs = _Runs(turns, negatives, of_tokens, weights, merge)
-    found = _train_runs(table, runs, StepLimits(rate, max_step, factors), frozen, adagrad)
+    found = _train_runs(outputs, _Runs(turns, negatives, tokens.weights, weights, merge), limits)
     steps = tf.zeros([3])
-    if not frozen:
+    if not outputs.frozen:
         wanted, taken = tf.unstack(tf.reshape(found.lengths, [-1, 2, tf.shape(negatives)[-1]]), axis=1)
-        steps = count_steps(is_first, wanted, taken, max_step)
+        steps = count_steps(is_first, wanted, taken, limits.max_step)
     scores = tf.reshape(found.scores, [tf.shape(hidden)[0], tf.shape(hidden)[1], -1])
     is_refused = tf.logical_and(is_trained, tf.math.is_nan(scores[..., 0]))
     steps += tf.math.count_nonzero(is_refused, dtype=tf.float32) * tf.constant([0.0, 0.0, 1.0])
-    loss = tf.cond(measured, lambda: _loss(scores, weights, counts), lambda: tf.zeros([]))
+    loss = tf.cond(outputs.measured, lambda: _loss(scores, weights, counts), lambda: tf.zeros([]))
     return metrics_of(steps), tf.reshape(found.gradients, tf.shape(hidden)), loss
 
 
-def _weights(
-    targets: tf.Tensor, negatives: tf.Tensor, counts: tf.Tensor, negative: tf.Tensor, mask_hits: bool
-) -> tf.Tensor:
+def _weights(candidates: Candidates, counts: tf.Tensor) -> tf.Tensor:
     """Return how often each token, which counts so many times, is trained with each negative of its run [R, B, K]."""
+    targets, negatives, negative, mask_hits = candidates
     weights = counts[..., None] * maths.negative_weight(tf.shape(negatives)[-1], negative)
     weights = tf.broadcast_to(weights, tf.concat([tf.shape(targets), tf.shape(negatives)[-1:]], 0))
     if mask_hits:
@@ -108,12 +93,12 @@ def _are_first(rows: tf.Tensor) -> tf.Tensor:
     return tf.reduce_sum(tf.linalg.band_part(equal, -1, 0), -1) == 1
 
 
-def _train_runs(table: tf.Tensor, runs: _Runs, limits: StepLimits, frozen: bool, adagrad: bool) -> _TrainedRun:
+def _train_runs(outputs: Outputs, runs: _Runs, limits: StepLimits) -> _TrainedRun:
     """Train one run after the other; return the results of all of them, with one entry a run."""
 
     def train_run(number: tf.Tensor, *arrays: tf.TensorArray) -> tuple[Any, ...]:
         run = tf.nest.map_structure(lambda of_runs: tf.gather(of_runs, number), runs)
-        found = _train_run(table, run, limits, frozen, adagrad)
+        found = _train_run(outputs, run, limits)
         return number + 1, *(array.write(number, value) for array, value in zip(arrays, found, strict=True))
 
     count = tf.shape(runs.negatives)[0]
@@ -126,23 +111,23 @@ def _train_runs(table: tf.Tensor, runs: _Runs, limits: StepLimits, frozen: bool,
     return _TrainedRun(*(array.stack() for array in arrays))
 
 
-def _train_run(table: tf.Tensor, run: _Runs, limits: StepLimits, frozen: bool, adagrad: bool) -> _TrainedRun:
+def _train_run(outputs: Outputs, run: _Runs, limits: StepLimits) -> _TrainedRun:
     """Train a run's targets, and then its negatives."""
     hidden = run.turns.hidden
     targets, gradients, moved = train_in_turn(
-        table, run.turns, lambda scores: -run.token_weights * tf.sigmoid(-scores), limits.rate, frozen, adagrad
+        outputs, run.turns, lambda scores: -run.token_weights * tf.sigmoid(-scores), limits.rate
     )
-    rows = whole_rows(table, after(moved, run.negatives))
-    vectors = vectors_of(rows, adagrad)
+    rows = whole_rows(outputs.table, after(moved, run.negatives))
+    vectors = vectors_of(rows, outputs.adagrad)
     scores = tf.matmul(hidden, vectors, transpose_b=True)
     score_gradients = run.weights * tf.sigmoid(scores)
     gradients += tf.matmul(score_gradients, vectors)
     scores = tf.concat([targets.scores[0, :, None], scores], -1)
-    if frozen:
+    if outputs.frozen:
         return _TrainedRun(gradients, scores, tf.zeros([0]))
     sums = tf.matmul(run.merge, tf.matmul(score_gradients, hidden, transpose_a=True))
-    steps = steps_against(run.negatives, sums, limits, states_of(rows) if adagrad else None)
-    moved = add_to(table, run.negatives, steps.changes)
+    steps = steps_against(run.negatives, sums, limits, states_of(rows) if outputs.adagrad else None)
+    moved = add_to(outputs.table, run.negatives, steps.changes)
     return _TrainedRun(after(moved, gradients), scores, tf.stack([steps.wanted, steps.taken]))
 
 

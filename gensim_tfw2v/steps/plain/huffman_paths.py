@@ -14,8 +14,9 @@ import tensorflow as tf
 
 from gensim_tfw2v.steps import maths
 from gensim_tfw2v.steps.adagrad import states_of, vectors_of
-from gensim_tfw2v.steps.plain.in_turn import train_in_turn, turns_of
-from gensim_tfw2v.steps.plain.rows import add_to, after, may_move_along, rates_of, weights_of_tokens, whole_rows
+from gensim_tfw2v.steps.plain.in_turn import Outputs, Tokens, train_in_turn, turns_of
+from gensim_tfw2v.steps.plain.rows import add_to, after, may_move_along, rates_of, whole_rows
+from gensim_tfw2v.steps.signature import HuffmanPaths
 
 _MOST_TOGETHER = 16  # as in huffman_paths.c: tokens that predict a word with the same version of its rows
 
@@ -30,89 +31,78 @@ class _Predictions(NamedTuple):
     counts: Any  # [R, U, B, 1] bool: whether a token predicts the word; in CBOW [R, U]: whether its own does
 
 
-class _Tokens(NamedTuple):
-    """The tokens of a batch's runs."""
-
-    hidden: Any  # [R, B, D]
-    weights: Any  # [R, B]
-    left: Any  # [R, B], numbers of contexts
-    right: Any
-    further: Any  # of contexts that are not in the window; 0 if there are none
-
-
 class _Tree(NamedTuple):
     """The steps of all paths, and how nodes are trained."""
 
-    table: Any
+    outputs: Outputs
     nodes: Any  # [steps]
     signs: Any  # [steps], -1 where the sigmoid of the score should be 1, else 1
     rate: Any
     max_score: float
-    frozen: bool
-    adagrad: bool
 
 
 def train_huffman_paths(
-    table: tf.Tensor,
-    hidden: tf.Tensor,
-    words: tf.Tensor,
-    left: tf.Tensor,
-    right: tf.Tensor,
-    batch: tf.Tensor,
-    nodes: tf.Tensor,
-    codes: tf.Tensor,
-    offsets: tf.Tensor,
+    outputs: Outputs,
+    tokens: Tokens,
+    paths: HuffmanPaths,
     every_context: bool,
     rate: tf.Tensor,
-    max_score: float,
-    measured: tf.Tensor,
-    frozen: bool,
-    token_weights: tf.Tensor,
-    adagrad: bool = False,
-    further: Any = 0,
+    max_score: float = maths.MAX_NODE_SCORE,
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Train the nodes on words' paths; return the gradients of hidden vectors [R, B, D], and the loss.
+    """Train the nodes on the paths of a batch's words; return the gradients of hidden vectors [R, B, D], and the loss.
 
-    In CBOW, tokens without contexts are not trained. Besides those in the window, they may have `further` ones [R, B].
     A loss of NaN says that steps were refused.
+
+    Parameters
+    ----------
+    paths : HuffmanPaths
+        The words of the widened runs [R, P], and the paths of all words.
+    every_context : bool
+        Whether a token predicts its contexts, as in skip-gram. Otherwise it predicts its own word.
     """
-    window = (tf.shape(words)[-1] - tf.shape(left)[-1]) // 2
-    reach = tf.gather(left, batch), tf.gather(right, batch)
-    weights = weights_of_tokens(token_weights, left)
-    is_usable = tf.reduce_all(may_move_along(hidden, rate, weights), -1)
-    hidden = tf.where(is_usable[:, None, None], hidden, 0.0)  # of a run that trains nothing
+    is_usable = tf.reduce_all(may_move_along(tokens.hidden, rate, tokens.weights), -1)
+    hidden = tf.where(is_usable[:, None, None], tokens.hidden, 0.0)  # of a run that trains nothing
     make = _by_contexts if every_context else _by_own_words
-    runs = make(_Tokens(hidden, weights, *reach, further), tf.gather(words, batch), offsets, window)
+    runs = make(tokens._replace(hidden=hidden), paths)
     is_counted = tf.reshape(is_usable, [-1, *[1] * (runs.counts.shape.rank - 1)])
     runs = runs._replace(counts=tf.logical_and(runs.counts, is_counted))
-    tree = _Tree(table, nodes, 2.0 * tf.cast(codes, tf.float32) - 1.0, rate, max_score, frozen, adagrad)
+    tree = _Tree(outputs, paths.nodes, 2.0 * tf.cast(paths.codes, tf.float32) - 1.0, rate, max_score)
     train_run = _train_by_contexts if every_context else _train_own_words
 
     def train(measures: bool) -> tuple[tf.Tensor, tf.Tensor]:
         return _train_runs(runs, lambda run: train_run(run, tree, measures))
 
-    gradients, loss = tf.cond(measured, lambda: train(True), lambda: train(False))
+    gradients, loss = tf.cond(outputs.measured, lambda: train(True), lambda: train(False))
     loss += tf.where(tf.reduce_all(is_usable), 0.0, float("nan"))
     return tf.reshape(gradients, tf.shape(hidden)), loss
 
 
-def _by_contexts(tokens: _Tokens, words: tf.Tensor, offsets: tf.Tensor, window: tf.Tensor) -> _Predictions:
+def _window(tokens: Tokens, paths: HuffmanPaths) -> tf.Tensor:
+    return (tf.shape(paths.words)[-1] - tf.shape(tokens.left)[-1]) // 2
+
+
+def _by_contexts(tokens: Tokens, paths: HuffmanPaths) -> _Predictions:
     """Return the words of all places, each predicted by the tokens whose context it is, a few at a time."""
+    window = _window(tokens, paths)
     inside = tf.transpose(maths.places_inside(tokens.left, tokens.right, window), [0, 2, 1]) > 0  # [R, P, B]
     number = tf.cumsum(tf.cast(inside, tf.int32), axis=-1, exclusive=True)  # of a token among those of the place
     parts = tf.maximum(-(-tf.minimum(2 * window, tf.shape(tokens.left)[-1]) // _MOST_TOGETHER), 1)
     is_part = tf.equal(number[:, :, None] // _MOST_TOGETHER, tf.range(parts)[:, None])  # [R, P, parts, B]
     runs, places, of_run = tf.unstack(tf.shape(inside), num=3)
     counts = tf.reshape(tf.logical_and(inside[:, :, None], is_part), [runs, places * parts, of_run, 1])
-    words = tf.repeat(words, parts, axis=1)
-    return _Predictions(tf.gather(offsets, words), tf.gather(offsets, words + 1), tokens.hidden, tokens.weights, counts)
+    return _predictions(tokens, tf.repeat(paths.words, parts, axis=1), paths.offsets, counts)
 
 
-def _by_own_words(tokens: _Tokens, words: tf.Tensor, offsets: tf.Tensor, window: tf.Tensor) -> _Predictions:
+def _by_own_words(tokens: Tokens, paths: HuffmanPaths) -> _Predictions:
     """Return the tokens' own words, each predicted by its token."""
-    own = words[:, window : window + tf.shape(tokens.left)[-1]]
-    begins, ends = tf.gather(offsets, own), tf.gather(offsets, own + 1)
-    return _Predictions(begins, ends, tokens.hidden, tokens.weights, (tokens.left + tokens.right + tokens.further) > 0)
+    window = _window(tokens, paths)
+    own = paths.words[:, window : window + tf.shape(tokens.left)[-1]]
+    return _predictions(tokens, own, paths.offsets, tokens.have_contexts())
+
+
+def _predictions(tokens: Tokens, words: tf.Tensor, offsets: tf.Tensor, counts: tf.Tensor) -> _Predictions:
+    begins, ends = tf.gather(offsets, words), tf.gather(offsets, words + 1)
+    return _Predictions(begins, ends, tokens.hidden, tokens.weights, counts)
 
 
 def _train_runs(
@@ -157,7 +147,7 @@ def _train_own_words(run: _Predictions, tree: _Tree, measures: bool) -> tuple[tf
     def gradients_of(scores: tf.Tensor) -> tf.Tensor:
         return run.weights * tf.where(tf.abs(scores) < tree.max_score, signs * tf.sigmoid(signs * scores), 0.0)
 
-    found, gradients, moved = train_in_turn(tree.table, turns, gradients_of, tree.rate, tree.frozen, tree.adagrad)
+    found, gradients, moved = train_in_turn(tree.outputs, turns, gradients_of, tree.rate)
     loss = tf.zeros([])
     if measures:
         loss = tf.reduce_sum(tf.where(counts, run.weights * _losses(signs * found.scores), 0.0))
@@ -198,8 +188,9 @@ def _train_path(
     A score that is not finite moves nothing, and makes the loss NaN.
     """
     nodes, signs = _part(tree.nodes, begin, end), _part(tree.signs, begin, end)
-    rows = whole_rows(tree.table, nodes)
-    vectors = vectors_of(rows, tree.adagrad)
+    table, frozen, adagrad, _ = tree.outputs
+    rows = whole_rows(table, nodes)
+    vectors = vectors_of(rows, adagrad)
     scores = tf.matmul(run.hidden, vectors, transpose_b=True)  # [B, L]
     wrong, weights = signs * scores, run.weights[:, None]
     moves = tf.logical_and(counts, tf.abs(scores) < tree.max_score)
@@ -209,14 +200,14 @@ def _train_path(
     loss = 0.0 * tf.reduce_sum(counted)
     if measures:
         loss += tf.reduce_sum(tf.where(counts, weights * _losses(counted), 0.0))
-    if tree.frozen:
+    if frozen:
         return gradients, loss
     sums = tf.matmul(score_gradients, run.hidden, transpose_a=True)  # [L, D]
-    if not tree.adagrad:
-        return after(add_to(tree.table, nodes, -tree.rate * sums), gradients), loss
+    if not adagrad:
+        return after(add_to(table, nodes, -tree.rate * sums), gradients), loss
     rates, grown = rates_of(tree.rate, states_of(rows), tf.reduce_sum(tf.square(sums), -1))
     assert grown is not None
     is_taken = tf.logical_not(tf.math.is_nan(rates))
     changes = tf.math.multiply_no_nan(sums, tf.where(is_taken, -rates, 0.0)[:, None])
-    moved = add_to(tree.table, nodes, tf.concat([changes, grown[:, None]], -1))
+    moved = add_to(table, nodes, tf.concat([changes, grown[:, None]], -1))
     return after(moved, gradients), tf.where(tf.reduce_all(is_taken), loss, float("nan"))

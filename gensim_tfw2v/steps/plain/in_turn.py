@@ -25,6 +25,29 @@ from gensim_tfw2v.steps.plain.rows import add_to, rates_of, whole_rows
 _SAME = 1e-6  # steps that differ by less, relative to the longest one, are equal
 
 
+class Outputs(NamedTuple):
+    """The table of outputs or nodes, and how its rows are trained."""
+
+    table: Any
+    frozen: bool
+    adagrad: bool
+    measured: Any  # whether the loss is computed
+
+
+class Tokens(NamedTuple):
+    """The tokens of a batch's runs."""
+
+    hidden: Any  # [R, B, D]
+    weights: Any  # [R, B]
+    left: Any  # [R, B], numbers of contexts
+    right: Any
+    further: Any = 0  # of contexts that are not in the window [R, B]; 0 if there are none
+
+    def have_contexts(self) -> tf.Tensor:
+        """Return whether tokens have contexts [R, B]; in CBOW, others are not trained."""
+        return (self.left + self.right + self.further) > 0
+
+
 class Turns(NamedTuple):
     """The rows of a run's tokens. With an axis of runs in front, those of several runs."""
 
@@ -55,12 +78,7 @@ def turns_of(rows: tf.Tensor, counts: tf.Tensor, hidden: tf.Tensor, products: tf
 
 
 def train_in_turn(
-    table: tf.Tensor,
-    turns: Turns,
-    gradients_of: Callable[[tf.Tensor], tf.Tensor],
-    rate: tf.Tensor,
-    frozen: bool,
-    adagrad: bool,
+    outputs: Outputs, turns: Turns, gradients_of: Callable[[tf.Tensor], tf.Tensor], rate: tf.Tensor
 ) -> tuple[Taken, tf.Tensor, Any]:
     """Move rows; return the steps, the gradients [T, D] of hidden vectors, and the operation that moves the rows.
 
@@ -69,21 +87,21 @@ def train_in_turn(
     gradients_of : callable
         Scores [S, T] → their gradients.
     """
-    rows = whole_rows(table, turns.rows)
-    vectors = vectors_of(rows, adagrad)
+    rows = whole_rows(outputs.table, turns.rows)
+    vectors = vectors_of(rows, outputs.adagrad)
     products = tf.reduce_sum(vectors * turns.hidden, -1)
-    states = states_of(rows) if adagrad else None
+    states = states_of(rows) if outputs.adagrad else None
     squares = tf.reduce_sum(tf.square(turns.hidden), -1)
 
     def taken(scores: tf.Tensor, states: tf.Tensor | None) -> Taken:
         counts = tf.logical_and(turns.counts, tf.math.is_finite(scores))
         gradients, rates, grown = gradients_of(scores), rate, tf.zeros_like(scores)
-        if states is not None and not frozen:
+        if states is not None and not outputs.frozen:
             rates, grown = rates_of(rate, states, tf.square(gradients) * squares)
             counts = tf.logical_and(counts, tf.logical_not(tf.math.is_nan(rates)))
             grown = tf.where(counts, grown, 0.0)
         gradients = tf.where(counts, gradients, 0.0)
-        steps = tf.zeros_like(scores) if frozen else -tf.math.multiply_no_nan(rates, gradients)
+        steps = tf.zeros_like(scores) if outputs.frozen else -tf.math.multiply_no_nan(rates, gradients)
         return Taken(tf.where(counts, scores, float("nan")), gradients, steps, grown)
 
     def gradients_with(found: Taken) -> tf.Tensor:
@@ -91,7 +109,7 @@ def train_in_turn(
         return tf.reduce_sum(found.gradients[..., None] * vectors, 0)
 
     first = taken(products, states)
-    if frozen:
+    if outputs.frozen:
         return first, gradients_with(first), None
 
     def another_round(earlier: Taken) -> Taken:
@@ -111,9 +129,9 @@ def train_in_turn(
 
     found, gradients = tf.cond(turns.rounds > 0, until_the_same, lambda: (first, gradients_with(first)))
     changes = tf.math.multiply_no_nan(turns.hidden, found.steps[..., None])
-    if adagrad:
+    if outputs.adagrad:
         changes = tf.concat([changes, found.grown[..., None]], -1)
-    return found, gradients, add_to(table, turns.rows, changes)
+    return found, gradients, add_to(outputs.table, turns.rows, changes)
 
 
 def _differ(before: Taken, now: Taken) -> tf.Tensor:

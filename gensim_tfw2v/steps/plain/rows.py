@@ -56,26 +56,9 @@ def add_rows(table: tf.Tensor, rows: tf.Tensor, changes: tf.Tensor) -> tf.Tensor
     return after(add_to(table, rows, tf.cast(changes, tf.float32)), tf.cast(tf.size(rows), tf.float32))
 
 
-def gather_rows(
-    table: tf.Tensor, ids: tf.Tensor, batch: tf.Tensor, T: Any = tf.float32, adagrad: bool = False
-) -> tf.Tensor:
-    """Return the vectors of a batch's rows [R, P, D]."""
-    return tf.cast(vectors_of(whole_rows(table, tf.gather(ids, batch)), adagrad), T)
-
-
-def move_rows(
-    table: tf.Tensor,
-    ids: tf.Tensor,
-    batch: tf.Tensor,
-    gradients: tf.Tensor,
-    rate: tf.Tensor,
-    max_step: tf.Tensor,
-    factors: tf.Tensor,
-    adagrad: bool = False,
-) -> tf.Tensor:
-    """Move each row of a batch by one limited step against the sum of its gradients; return touched and clipped."""
-    limits = StepLimits(rate, max_step, factors)
-    return move_places(table, tf.gather(ids, batch), tf.cast(gradients, tf.float32), limits, adagrad)
+def gather_rows(table: tf.Tensor, ids: tf.Tensor, adagrad: bool, T: Any = tf.float32) -> tf.Tensor:
+    """Return the vectors of rows [..., D]."""
+    return tf.cast(vectors_of(whole_rows(table, ids), adagrad), T)
 
 
 # -- what the other modules build on -----------------------------------------------------------------------------------
@@ -97,12 +80,6 @@ def after(operation: Any, value: tf.Tensor) -> tf.Tensor:
         return tf.identity(value)
 
 
-def weights_of_tokens(token_weights: tf.Tensor, left: tf.Tensor) -> tf.Tensor:
-    """Return the weights [R, B] of a batch's tokens, given all numbers of contexts [S, R, B]: 1 if there are none."""
-    shape, weights = tf.shape(left)[1:], tf.convert_to_tensor(token_weights)
-    return tf.ones(shape) if weights.shape[0] == 0 else tf.reshape(weights, shape)
-
-
 def may_move_along(hidden: tf.Tensor, rate: tf.Tensor, token_weights: tf.Tensor) -> tf.Tensor:
     """Return whether rows may move along hidden vectors [..., D] at this rate: whether they stay finite."""
     rate *= tf.maximum(tf.reduce_max(token_weights), 1.0)
@@ -110,15 +87,15 @@ def may_move_along(hidden: tf.Tensor, rate: tf.Tensor, token_weights: tf.Tensor)
     return tf.reduce_all(tf.abs(hidden) <= bound, -1)
 
 
-def move_places(table: tf.Tensor, ids: tf.Tensor, gradients: tf.Tensor, limits: StepLimits, adagrad: bool) -> tf.Tensor:
-    """Move each row against the sum of the gradients [..., D] at its places, whose ids are below 0 where none is.
+def move_rows(table: tf.Tensor, ids: tf.Tensor, gradients: tf.Tensor, limits: StepLimits, adagrad: bool) -> tf.Tensor:
+    """Move each row by one limited step against the sum of the gradients [..., D] at its places.
 
-    Return the numbers of touched rows and of clipped steps.
+    Places without a row have an id below 0. Return the numbers of touched rows and of clipped steps.
     """
     rows, numbers = tf.unique(tf.reshape(ids, [-1]), out_idx=ids.dtype)
     is_row = rows >= 0
     numbers = tf.where(tf.gather(is_row, numbers), numbers, -1)  # which the sum leaves out
-    of_places = tf.reshape(gradients, [-1, tf.shape(gradients)[-1]])
+    of_places = tf.reshape(tf.cast(gradients, tf.float32), [-1, tf.shape(gradients)[-1]])
     sums = tf.math.unsorted_segment_sum(of_places, numbers, tf.size(rows))
     rows = tf.maximum(rows, 0)
     states = states_of(whole_rows(table, rows)) if adagrad else None

@@ -112,7 +112,7 @@ class BlocksOfWorkers(RuleBasedStateMachine):
             attendance=LeavingWorkers(),
             tasks=lambda job: {f"{job} {number}": address for number, address in enumerate(ADDRESSES[job])},
         )
-        self.work = Work(connection, overlap=False, timeout=60.0, call_blocks=1)
+        self.work = Work(connection, timeout=60.0, overlap=False, call_blocks=1)
         generations = first_generations(WORKERS)
         self.servers = [Server(generations) for _ in range(SERVERS)]
         self.meanwhile: list[tuple[int, bool]] = []
