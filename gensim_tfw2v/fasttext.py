@@ -32,7 +32,7 @@ class TFFastText(TFWord2Vec, FastText):
     """
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
-        self._construct(all_arguments(_SIGNATURE, arguments, named))
+        self._construct(all_arguments(type(self).__name__, _SIGNATURE, arguments, named))
 
     def _clear_post_train(self) -> None:
         """Bring what follows from the trained rows up to date: the words' vectors, and no norms."""
