@@ -56,9 +56,9 @@ VALIDATION_ARGUMENTS: tuple[Argument, ...] = (
         "early_stopping",
         None,
         "int or EarlyStopping, optional",
-        "Number of epochs in a row without a better `validation_metric`, by default a lower loss, after which [training "
-        "ends](docs/how-to/stop.md). An `EarlyStopping` also sets the smallest improvement. The model then has the "
-        "vectors of the best epoch. Also an argument of `train()`. It is not saved with the model",
+        "Number of epochs in a row without a better `validation_metric`, by default a lower loss, after which "
+        "[training ends](docs/how-to/stop.md). An `EarlyStopping` also sets the smallest improvement. The model then "
+        "has the vectors of the best epoch. Also an argument of `train()`. It is not saved with the model",
         "all epochs are trained",
         rule=EarlyStoppingRule(),
         flag=Flag(
