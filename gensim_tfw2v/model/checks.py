@@ -97,27 +97,6 @@ def _check_server_vectors(arguments: Mapping[str, Any]) -> None:
         )
 
 
-def check_is_no_text(sentences: Any) -> None:
-    """Raise TypeError if a text or a path is given where sentences are: its letters would be the words."""
-    if isinstance(sentences, str | bytes | os.PathLike):
-        text = repr(sentences)
-        shown = text if len(text) <= 60 else text[:60] + "..."
-        raise TypeError(
-            f"sentences must be an iterable of lists of words, got {shown} of type {type(sentences).__name__}; give "
-            "the name of a file as corpus_file=, and split a text into sentences and words"
-        )
-
-
-def check_has_words(model: Word2Vec) -> None:
-    """Raise RuntimeError if a corpus has been counted and no word of it is left in the vocabulary."""
-    if not len(model.wv) and model.corpus_total_words:
-        raise RuntimeError(
-            "you must first build vocabulary before training the model: none of the corpus's "
-            f"{model.corpus_total_words:,} words is left with min_count={model.min_count}; lower min_count, or train "
-            "on more text"
-        )
-
-
 def weights_in_training(model: Word2Vec, given: Any, total_examples: int | None) -> Float32Array | None:
     """Return the weights that `train()` was given, or else those of the model.
 
@@ -139,4 +118,25 @@ def check_weights_fit(weights: Any, corpus_iterable: Any = None, corpus_file: An
         raise ValueError(
             f"weights belong to sentences of text, and corpus_file {str(corpus_file)!r} is an encoded corpus; train "
             "from the text, or leave weights out"
+        )
+
+
+def check_is_no_text(sentences: Any) -> None:
+    """Raise TypeError if a text or a path is given where sentences are: its letters would be the words."""
+    if isinstance(sentences, str | bytes | os.PathLike):
+        text = repr(sentences)
+        shown = text if len(text) <= 60 else text[:60] + "..."
+        raise TypeError(
+            f"sentences must be an iterable of lists of words, got {shown} of type {type(sentences).__name__}; give "
+            "the name of a file as corpus_file=, and split a text into sentences and words"
+        )
+
+
+def check_has_words(model: Word2Vec) -> None:
+    """Raise RuntimeError if a corpus has been counted and no word of it is left in the vocabulary."""
+    if not len(model.wv) and model.corpus_total_words:
+        raise RuntimeError(
+            "you must first build vocabulary before training the model: none of the corpus's "
+            f"{model.corpus_total_words:,} words is left with min_count={model.min_count}; lower min_count, or train "
+            "on more text"
         )
