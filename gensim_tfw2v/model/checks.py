@@ -10,6 +10,7 @@ from gensim.models import Word2Vec
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.cluster.exposure import check_cluster
+from gensim_tfw2v.corpus.sentence_batches import shown
 from gensim_tfw2v.corpus.sentence_weights import sentence_weights, wrong_number_of_weights
 from gensim_tfw2v.corpus.shards import is_encoded
 from gensim_tfw2v.model.arguments import plain_arguments
@@ -29,6 +30,7 @@ def check_constructor(arguments: Mapping[str, Any]) -> None:
     check_folder(arguments["checkpoint_dir"])
     sentences = arguments["documents" if "documents" in arguments else "sentences"]
     corpus_file, cluster = arguments["corpus_file"], arguments["cluster"]
+    check_corpus_types(sentences, corpus_file)
     check_weights_fit(arguments["weights"], sentences, corpus_file)
     check_column(arguments["column"], sentences, corpus_file)
     own = plain_arguments({name: arguments[name] for name in ("validation", "early_stopping")})
@@ -121,14 +123,16 @@ def check_weights_fit(weights: Any, corpus_iterable: Any = None, corpus_file: An
         )
 
 
-def check_is_no_text(sentences: Any) -> None:
-    """Raise TypeError if a text or a path is given where sentences are: its letters would be the words."""
+def check_corpus_types(sentences: Any, corpus_file: Any) -> None:
+    """Raise TypeError if a text or a path is given as sentences, whose letters would be words, or no path as a file."""
     if isinstance(sentences, str | bytes | os.PathLike):
-        text = repr(sentences)
-        shown = text if len(text) <= 60 else text[:60] + "..."
         raise TypeError(
-            f"sentences must be an iterable of lists of words, got {shown} of type {type(sentences).__name__}; give "
-            "the name of a file as corpus_file=, and split a text into sentences and words"
+            f"sentences must be an iterable of lists of words, got {shown(sentences)}; give the name of a file as "
+            "corpus_file=, and split a text into sentences and words"
+        )
+    if not (corpus_file is None or isinstance(corpus_file, str | os.PathLike)):
+        raise TypeError(
+            f"corpus_file must be a path, got {shown(corpus_file)}; give sentences as the first argument instead"
         )
 
 
