@@ -30,7 +30,7 @@ last=$((port + ps + workers - 1))
 # This check comes before anything is written: the folder may be that of a running cluster.
 for ((i = port; i <= last; i++)); do
     if (: >"/dev/tcp/127.0.0.1/$i") 2>/dev/null; then
-        fail "port $i is taken; TFW2V_PORT names the first of the ports, which are $port to $last now"
+        fail "port $i is taken; TFW2V_PORT sets another first port (ports $port to $last are needed)"
     fi
 done
 mkdir -p "$folder"

@@ -9,6 +9,7 @@ from typing import Any
 from gensim.models import Doc2Vec
 
 from gensim_tfw2v.arrays import Float32Array
+from gensim_tfw2v.corpus.documents import documents_with_words_and_tags
 from gensim_tfw2v.model.arguments import all_arguments, signature_with_own
 from gensim_tfw2v.model.documents import check_documents
 from gensim_tfw2v.model.inference import infer
@@ -35,7 +36,7 @@ class TFDoc2Vec(TFWord2Vec, Doc2Vec):
     """
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
-        found = all_arguments(_SIGNATURE, arguments, named)
+        found = all_arguments(type(self).__name__, _SIGNATURE, arguments, named)
         check_documents(found)
         if found["dm_mean"] is not None:
             found["cbow_mean"] = found["dm_mean"]
@@ -50,7 +51,8 @@ class TFDoc2Vec(TFWord2Vec, Doc2Vec):
     ) -> tuple[int, int]:
         """Return the number of raw words and of documents of a corpus, and find its words and tags, as gensim does."""
         self._reader.forget()
-        words, documents = Doc2Vec.scan_vocab(self, corpus_iterable, corpus_file, progress_per, trim_rule)
+        checked = None if corpus_iterable is None else documents_with_words_and_tags(corpus_iterable)
+        words, documents = Doc2Vec.scan_vocab(self, checked, corpus_file, progress_per, trim_rule)
         return words, documents
 
     @wraps(TFWord2Vec.train)

@@ -33,7 +33,7 @@ class TFFastText(TFWord2Vec, FastText):
     """
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
-        self._construct(all_arguments(_SIGNATURE, arguments, named))
+        self._construct(all_arguments(type(self).__name__, _SIGNATURE, arguments, named))
 
     def estimate_memory(self, vocab_size: int | None = None, report: dict[str, int] | None = None) -> dict[str, int]:
         """Return the bytes that training needs by their use, and log their sum, as gensim does."""

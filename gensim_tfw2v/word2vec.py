@@ -14,7 +14,7 @@ from gensim_tfw2v.files.models import save_whole
 from gensim_tfw2v.files.vectors import write_vectors
 from gensim_tfw2v.model.argument_groups import without_groups
 from gensim_tfw2v.model.arguments import core_count, default_of, own_and_gensims, warn_of_deprecated, with_tables
-from gensim_tfw2v.model.checks import check_constructor
+from gensim_tfw2v.model.checks import check_constructor, check_corpus_types
 from gensim_tfw2v.model.corpus_reading import (
     CorpusReader,
     iterable_that_gensim_takes,
@@ -305,6 +305,7 @@ class TFWord2Vec(Word2Vec):
         passes: int | None = 1,
     ) -> None:
         """Raise TypeError if there is no corpus, or one that cannot be used."""
+        check_corpus_types(corpus_iterable, corpus_file)
         sentences = iterable_that_gensim_takes(corpus_iterable)
         super()._check_corpus_sanity(sentences, path_that_gensim_takes(corpus_file), passes)
 

@@ -11,6 +11,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 
+def check_keyed_vectors(function: str, given: Any) -> None:
+    """Raise TypeError if a function that takes gensim's KeyedVectors gets something without words, such as a model."""
+    if not hasattr(given, "index_to_key"):
+        raise TypeError(f"{function} takes KeyedVectors, such as model.wv, not {type(given).__name__}")
+
+
 class Rule(Protocol):
     """Checks one argument."""
 

@@ -133,7 +133,8 @@ def _newest_in(path: Path) -> Path:
     with reading(path):
         found = checkpoints_in(path)
     if not found:
-        raise CheckpointError(f"{path} {'holds no checkpoint' if path.is_dir() else 'is no folder of checkpoints'}")
+        found_instead = "holds no checkpoint" if path.is_dir() else "is no folder of checkpoints"
+        raise CheckpointError(f"{path} {found_instead}; give the checkpoint_dir of the training to resume")
     return found[-1]
 
 

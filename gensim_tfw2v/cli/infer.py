@@ -53,8 +53,8 @@ def run(arguments: argparse.Namespace) -> None:
         raise CommandError("--force is for a file; with --for, VECTORS is a folder that must not exist yet")
     if not arguments.model.is_file():
         raise CommandError(f"model {str(arguments.model)!r} is not there")
-    named, kind = f"model {str(arguments.model)!r}", "model with vectors of documents"
-    model = loaded_model(TFDoc2Vec, arguments.model, named, kind)
+    kind = "model with vectors of documents, such as `tfw2v train --documents --output posts.model` writes"
+    model = loaded_model(TFDoc2Vec, arguments.model, f"model {str(arguments.model)!r}", kind)
     if arguments.workers is not None:
         model.workers = core_count(arguments.workers, None)
     rates = {name: getattr(arguments, name) for name in ("epochs", "alpha", "min_alpha")}

@@ -44,7 +44,7 @@ COMMANDS: dict[str, tuple[ModuleType, str]] = {
     "cluster": (cluster, "show the state of a cluster's tasks, or have a worker leave"),
     "merge": (merge, "merge the vectors of models that trained apart"),
     "walks": (walks, "write random walks on a graph as a corpus"),
-    "export": (export, "write vectors as a folder for the Hugging Face Hub"),
+    "export": (export, "write vectors as a folder for the Hugging Face Hub, or for a database"),
     "infer": (infer, "infer vectors of new documents by a Doc2Vec model"),
     "plan": (plan, "say what a training takes, and which tasks to start"),
     "tune": (tune, "search the settings that suit a corpus"),
@@ -80,7 +80,9 @@ def parse_arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     if rest and arguments.command == "neighbours" and not any(word.startswith("-") for word in rest):
         arguments.words += rest
     elif rest:
-        parser.error(f"unknown arguments: {' '.join(rest)}")
+        raise CommandError(
+            f"unknown arguments: {' '.join(rest)} (see tfw2v {arguments.command} --help)", exit_code=USAGE
+        )
     return arguments
 
 

@@ -125,6 +125,13 @@ class _WordsOfDocuments:
         return taken
 
 
+def documents_with_words_and_tags(documents: Iterable[Any]) -> Iterator[Any]:
+    """Yield documents; raise TypeError naming the first one that has no words or no tags."""
+    for position, document in enumerate(documents):
+        words_and_tags(document, position)
+        yield document
+
+
 def words_and_tags(document: Any, position: int) -> tuple[Any, Any]:
     """Return the words and the tags of a document; raise TypeError naming it if it has none."""
     try:

@@ -48,7 +48,7 @@ class SentenceBatch(NamedTuple):
                 hash(word)
             except TypeError:
                 return TypeError(
-                    f"sentence number {self.sentence_at(place)} holds the word {_shown(word)}; a sentence must be a "
+                    f"sentence number {self.sentence_at(place)} holds the word {shown(word)}; a sentence must be a "
                     "flat sequence of str or other hashable values"
                 )
         return TypeError("the vocabulary could not look up the words of a sentence")
@@ -189,7 +189,7 @@ def _words_of_array(sentence: npt.NDArray[Any], position: int) -> Any:
         return sentence
     if sentence.size and sentence.dtype.kind not in "OUST":
         raise WrongWordError(
-            f"sentence number {position} holds {_shown(sentence[0].item())} in an array of {sentence.dtype}; the words "
+            f"sentence number {position} holds {shown(sentence[0].item())} in an array of {sentence.dtype}; the words "
             "of an array must be whole numbers or str: convert it, for example with astype(int)"
         )
     return sentence.tolist()
@@ -197,7 +197,7 @@ def _words_of_array(sentence: npt.NDArray[Any], position: int) -> Any:
 
 def _not_a_sentence(sentence: Any, position: int) -> TypeError:
     return TypeError(
-        f"sentence number {position} is {_shown(sentence)}; each sentence must be a sequence of words, "
+        f"sentence number {position} is {shown(sentence)}; each sentence must be a sequence of words, "
         "such as a list of str"
     )
 
@@ -208,7 +208,7 @@ def _word_among_numbers(words: list[Any], batch: SentenceBatch) -> Exception:
     sentence = batch.sentence_at(place)
     if type(word) is not int and not isinstance(word, np.integer):
         return WrongWordError(
-            f"sentence number {sentence} holds the word {_shown(word)}, and others are arrays of integers; then all "
+            f"sentence number {sentence} holds the word {shown(word)}, and others are arrays of integers; then all "
             "words must be whole numbers"
         )
     if word > 0:
@@ -227,6 +227,7 @@ def _array_among_words(number: Any, batch: SentenceBatch) -> TypeError:
     )
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """Return how an error shows a value: at most 60 letters of it, and its type."""
     text = repr(value)
     return f"{text if len(text) <= 60 else text[:60] + '...'} of type {type(value).__name__}"

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v import tuning
+from gensim_tfw2v.arguments.rules import check_keyed_vectors
 from gensim_tfw2v.evaluation.scores import AnalogyScore, PairScore, Scores, SectionScore
 from gensim_tfw2v.evaluation.unit_vectors import of_length_1
 
@@ -66,6 +67,7 @@ def score_vectors(
     Scores
         One entry for each file. `mean` is the mean of all Spearman correlations and analogy accuracies, times 100.
     """
+    check_keyed_vectors("score_vectors", keyed_vectors)
     known = _KnownWords.of(keyed_vectors, restrict_vocabulary, case_insensitive)
     pairs = bundled_pairs() if pairs is None else pairs
     analogies = bundled_analogies() if analogies is None else analogies

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gensim_tfw2v.arguments.rules import check_keyed_vectors
 from gensim_tfw2v.files.vectors import pieces
 from gensim_tfw2v.files.whole_files import written_folder
 from gensim_tfw2v.files.word_texts import as_texts, check_undivided
@@ -76,6 +77,7 @@ def export_pretrained(
     FileExistsError
         If there is such a folder.
     """
+    check_keyed_vectors("export_pretrained", keyed_vectors)
     words = as_texts(keyed_vectors.index_to_key)
     check_undivided(words, "the word {!r} has white space, or is empty, and no text could have it as a word")
     if UNKNOWN in words:

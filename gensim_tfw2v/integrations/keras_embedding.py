@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gensim_tfw2v.arguments.rules import check_keyed_vectors
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 
@@ -29,6 +30,7 @@ def keras_embedding(keyed_vectors: Any, *, trainable: bool = False, unknown: boo
     >>> from gensim_tfw2v import keras_embedding
     >>> layer = keras_embedding(model.wv)  # doctest: +SKIP
     """
+    check_keyed_vectors("keras_embedding", keyed_vectors)
     load_tensorflow()  # as this package sets it up, before Keras imports it
     import keras
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gensim_tfw2v.arguments.rules import check_keyed_vectors
 from gensim_tfw2v.evaluation.unit_vectors import of_length_1
 from gensim_tfw2v.files.formats import INDEX_ENGINES, ModelFileError
 from gensim_tfw2v.files.whole_files import written_files
@@ -130,6 +131,7 @@ def build_index(keyed_vectors: Any, engine: str = INDEX_ENGINES[0]) -> Neighbour
     >>> index = build_index(model.wv, "faiss")  # doctest: +SKIP
     >>> index.most_similar("cat", topn=2)  # doctest: +SKIP
     """
+    check_keyed_vectors("build_index", keyed_vectors)
     if engine not in INDEX_ENGINES:
         raise ValueError(f"engine must be {' or '.join(map(repr, INDEX_ENGINES))}, got {engine!r}")
     check_engine(engine)

@@ -123,12 +123,17 @@ def signature_with_own(gensims_class: type[Any], of_others: Collection[str] = ()
     return signature.replace(parameters=[*parameters, *further])
 
 
-def all_arguments(signature: inspect.Signature, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+def all_arguments(
+    class_name: str, signature: inspect.Signature, given: Sequence[Any], named: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return all arguments of a constructor by name, those that are not given with their defaults, without groups.
 
-    Raise TypeError if there is no such argument, or one is given twice.
+    Raise TypeError, which names the class, if there is no such argument, or one is given twice.
     """
-    bound = signature.bind(None, *given, **named)
+    try:
+        bound = signature.bind(None, *given, **named)
+    except TypeError as error:
+        raise TypeError(f"{class_name}() {error}") from None
     bound.apply_defaults()
     return without_groups({name: value for name, value in bound.arguments.items() if name != "self"})
 

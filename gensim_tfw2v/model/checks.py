@@ -10,6 +10,7 @@ from gensim.models import Word2Vec
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.cluster.exposure import check_cluster
+from gensim_tfw2v.corpus.sentence_batches import shown
 from gensim_tfw2v.corpus.sentence_weights import sentence_weights, wrong_number_of_weights
 from gensim_tfw2v.corpus.shards import is_encoded
 from gensim_tfw2v.model.arguments import plain_arguments
@@ -29,6 +30,7 @@ def check_constructor(arguments: Mapping[str, Any]) -> None:
     check_folder(arguments["checkpoint_dir"])
     sentences = arguments["documents" if "documents" in arguments else "sentences"]
     corpus_file, cluster = arguments["corpus_file"], arguments["cluster"]
+    check_corpus_types(sentences, corpus_file)
     check_weights_fit(arguments["weights"], sentences, corpus_file)
     check_column(arguments["column"], sentences, corpus_file)
     own = plain_arguments({name: arguments[name] for name in ("validation", "early_stopping")})
@@ -118,4 +120,27 @@ def check_weights_fit(weights: Any, corpus_iterable: Any = None, corpus_file: An
         raise ValueError(
             f"weights belong to sentences of text, and corpus_file {str(corpus_file)!r} is an encoded corpus; train "
             "from the text, or leave weights out"
+        )
+
+
+def check_corpus_types(sentences: Any, corpus_file: Any) -> None:
+    """Raise TypeError if a text or a path is given as sentences, whose letters would be words, or no path as a file."""
+    if isinstance(sentences, str | bytes | os.PathLike):
+        raise TypeError(
+            f"sentences must be an iterable of lists of words, got {shown(sentences)}; give the name of a file as "
+            "corpus_file=, and split a text into sentences and words"
+        )
+    if not (corpus_file is None or isinstance(corpus_file, str | os.PathLike)):
+        raise TypeError(
+            f"corpus_file must be a path, got {shown(corpus_file)}; give sentences as the first argument instead"
+        )
+
+
+def check_has_words(model: Word2Vec) -> None:
+    """Raise RuntimeError if a corpus has been counted and no word of it is left in the vocabulary."""
+    if not len(model.wv) and model.corpus_total_words:
+        raise RuntimeError(
+            "you must first build vocabulary before training the model: none of the corpus's "
+            f"{model.corpus_total_words:,} words is left with min_count={model.min_count}; lower min_count, or train "
+            "on more text"
         )

@@ -55,8 +55,12 @@ def as_class(cls: type[_Model], saved: Any) -> _Model:
     """Return a loaded gensim model as `cls`; raise AttributeError if it is one of another of gensim's classes."""
     if isinstance(saved, cls):
         return saved
-    if gensims_class(type(saved)) is not gensims_class(cls):
-        raise AttributeError(f"Model of type {type(saved)} can't be loaded by {cls}")
+    kind = gensims_class(type(saved))
+    if kind is not gensims_class(cls):
+        ours = f"{'TF' if issubclass(kind, Word2Vec) else ''}{kind.__name__}"
+        raise AttributeError(
+            f"the file has a {kind.__name__}, which can't be loaded by {cls.__name__}; open it with {ours}.load"
+        )
     model: Any = cls.__new__(cls)
     model.__setstate__(vars(saved))
     converted: _Model = model

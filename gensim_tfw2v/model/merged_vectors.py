@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from gensim.models import KeyedVectors
 
+from gensim_tfw2v.arguments.rules import check_keyed_vectors
 from gensim_tfw2v.arrays import Counts, Int64Array
 from gensim_tfw2v.blocks.sampling import ids_by_count, word_counts
 from gensim_tfw2v.merging.joint import SubModel
@@ -67,8 +68,7 @@ def merge_vectors(
     >>> merged = merge_vectors([first.wv, second.wv])  # doctest: +SKIP
     """
     for vectors in keyed_vectors:
-        if not isinstance(vectors, KeyedVectors):
-            raise TypeError(f"merge_vectors takes KeyedVectors, such as model.wv, not {type(vectors).__name__}")
+        check_keyed_vectors("merge_vectors", vectors)
         check_is_here(vectors.vectors)
     words, counts, submodels = join_vocabularies(keyed_vectors)
     with contextlib.ExitStack() as stack:

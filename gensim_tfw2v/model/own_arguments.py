@@ -284,7 +284,8 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "cluster_timeout",
         120.0,
         "float",
-        "Seconds, for each block of a call, after which what its worker has not finished goes to another worker",
+        "Seconds after which an unfinished block goes to another worker. A call of several blocks has so many times as "
+        "long",
         rule=PositiveNumber(unit="seconds"),
         flag=Flag(CLUSTER_FLAGS, "SECONDS", "time after which an unfinished block goes to another worker"),
     ),

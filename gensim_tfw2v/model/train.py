@@ -14,7 +14,7 @@ from gensim.models import Word2Vec
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.model.arguments import TRAINING_ARGUMENTS, plain_arguments
-from gensim_tfw2v.model.checks import check_together, check_weights_fit, weights_in_training
+from gensim_tfw2v.model.checks import check_has_words, check_together, check_weights_fit, weights_in_training
 from gensim_tfw2v.model.consistency import check_fits
 from gensim_tfw2v.model.corpus_reading import check_holds_words
 from gensim_tfw2v.model.documents import check_documents, has_documents
@@ -84,6 +84,7 @@ def _check_can_train(model: Word2Vec, arguments: TrainArguments) -> None:
     total_examples, total_words = arguments.total_examples, arguments.total_words
     if not len(model.wv) and file is not None and os.path.isfile(file):
         check_holds_words(file, model.column)
+    check_has_words(model)
     model._check_training_sanity(epochs=model.epochs, total_examples=total_examples, total_words=total_words)
     passes = model.epochs + int(isinstance(arguments.validation, float))  # sentences are held out before training
     if sentences is not None or not model._reader.keeps_deleted(file):

@@ -29,9 +29,9 @@ VALIDATION_ARGUMENTS: tuple[Argument, ...] = (
         "validation_metric",
         LOSS,
         '{"loss", "hits@10", "ndcg@10"}',
-        "What decides which epoch is the best. The other two also measure, for items, how often the last item of a "
-        "validation session is among the ten that the model expects ([definition](docs/how-to/stop.md#items)). Also an "
-        "argument of `train()`",
+        'What decides which epoch is the best: the loss, or for items `"hits@10"` or `"ndcg@10"`. These measure how '
+        "often, and how high, the last item of a validation session is among the ten that the model expects "
+        "([definition](docs/how-to/stop.md#items)). Also an argument of `train()`",
         rule=Choice(METRICS, or_none=False),
         flag=Flag(LEARNING_FLAGS, None, "what decides which epoch is the best"),
         is_fixed_in_training=True,
@@ -56,9 +56,9 @@ VALIDATION_ARGUMENTS: tuple[Argument, ...] = (
         "early_stopping",
         None,
         "int or EarlyStopping, optional",
-        "Number of epochs without improvement, by default a lower validation loss, after which [training "
-        "ends](docs/how-to/stop.md), or an `EarlyStopping` that also sets the smallest improvement. The model then has "
-        "the vectors of the best epoch. Also an argument of `train()`. It is not saved with the model",
+        "Number of epochs in a row without a better `validation_metric`, by default a lower loss, after which "
+        "[training ends](docs/how-to/stop.md). An `EarlyStopping` also sets the smallest improvement. The model then "
+        "has the vectors of the best epoch. Also an argument of `train()`. It is not saved with the model",
         "all epochs are trained",
         rule=EarlyStoppingRule(),
         flag=Flag(

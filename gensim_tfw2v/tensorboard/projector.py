@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gensim_tfw2v.arguments.rules import check_keyed_vectors
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.sampling import ids_by_count
 from gensim_tfw2v.files.whole_files import written_file
@@ -68,6 +69,7 @@ def export_projector(
     ValueError
         If there are no words to write, `name` cannot name a file, or `output_vectors` have the wrong shape.
     """
+    check_keyed_vectors("export_projector", keyed_vectors)
     tables = {name: keyed_vectors.vectors}
     if output_vectors is not None:
         tables[f"{name}-output"] = output_vectors

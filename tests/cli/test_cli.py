@@ -24,6 +24,11 @@ def test_no_command_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert "COMMAND" in error_of(capsys)
 
 
+def test_an_unknown_flag_names_the_help_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("evaluate", "model.kv", "--pears", "words.tsv") == 2
+    assert "unknown arguments: --pears words.tsv (see tfw2v evaluate --help)" in error_of(capsys)
+
+
 def test_debug_shows_where_an_error_came_from(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="nowhere"):
         run("evaluate", tmp_path / "nowhere", "--debug")

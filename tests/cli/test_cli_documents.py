@@ -251,7 +251,9 @@ def test_an_output_that_infer_cannot_write_is_refused(
 def test_a_model_of_words_infers_nothing(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert train(corpus, tmp_path / "words", "--quiet") == 0
     assert run("infer", tmp_path / "words", corpus, "-o", tmp_path / "new.kv") == 2
-    assert "is no model with vectors of documents" in error_of(capsys)
+    assert "is no model with vectors of documents" in (error := error_of(capsys))
+    assert "open it with TFWord2Vec.load" in error
+    assert "`tfw2v train --documents --output posts.model` writes" in error
     assert run("infer", tmp_path / "missing", corpus, "-o", tmp_path / "new.kv") == 2
     assert "missing' is not there" in error_of(capsys)
 

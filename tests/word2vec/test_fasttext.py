@@ -72,7 +72,7 @@ def test_its_arguments_are_gensims_and_then_our_own() -> None:
     gensims = inspect.signature(FastText).parameters
     assert list(parameters) == [*gensims, *(argument.name for argument in OWN_ARGUMENTS)]
     assert all(parameters[name].default == gensims[name].default for name in gensims)
-    with pytest.raises(TypeError, match="buckets"):
+    with pytest.raises(TypeError, match=r"TFFastText\(\) got an unexpected keyword argument 'buckets'"):
         TFFastText(buckets=5)
     model = TFFastText(SENTENCES, None, 1, 0, 12, min_count=1, bucket=100)
     assert (model.sg, model.vector_size) == (1, 12)
@@ -137,7 +137,7 @@ def test_files_go_both_ways(tmp_path: Path) -> None:
 def test_models_of_another_class_are_refused(cls: Any, tmp_path: Path) -> None:
     other = Word2Vec if cls is TFFastText else FastText
     other(SENTENCES, min_count=1, vector_size=4, epochs=1).save(str(tmp_path / "model"))
-    with pytest.raises(AttributeError, match="can't be loaded"):
+    with pytest.raises(AttributeError, match=rf"has a {other.__name__}.*open it with TF{other.__name__}\.load"):
         cls.load(str(tmp_path / "model"))
 
 

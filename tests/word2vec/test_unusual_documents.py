@@ -62,3 +62,9 @@ def test_the_end_of_a_long_document_is_trained() -> None:
     )
     of_end = model.syn1neg[model.wv.key_to_index["end"]]
     assert of_end @ model.dv["long"] > of_end @ model.dv["cut"] + 0.5
+
+
+@pytest.mark.parametrize("document", [["cat", "say", "meow"], "cat say meow"], ids=["list", "text"])
+def test_a_document_without_words_and_tags_is_named(document: Any) -> None:
+    with pytest.raises(TypeError, match=r"document number 60 is .*meow.* must have words and tags"):
+        TFDoc2Vec([*TOPICS, document], **SMALL)
