@@ -47,7 +47,14 @@ class TableSync:
         if not self._is_pushed:
             check_fits(self._model)
             self.check_words()
-            self.placement.load(tables_of(self._model))
+            tables = tables_of(self._model)
+            if tables.in_place and not self.placement.trains_in_place:
+                raise ValueError(
+                    f"tables_dir={self._model.tables_dir!r} needs the compiled operations of this package on the CPU, "
+                    "and other steps are to train; see docs/start/install.md, or save the model, and load it to train "
+                    "in memory"
+                )
+            self.placement.load(tables)
             self._is_pushed = True
             self._backups.record()
         return self.placement

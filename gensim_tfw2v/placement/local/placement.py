@@ -29,7 +29,7 @@ from gensim_tfw2v.placement.local.calls import ONE_CORE, Calls
 from gensim_tfw2v.runtime.devices import THE_CPU, Device
 from gensim_tfw2v.runtime.private_tensorflow import call_with_tensors
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
-from gensim_tfw2v.steps.kernel import Kernel, kernel_on
+from gensim_tfw2v.steps.kernel import COMPILED, Kernel, kernel_on
 from gensim_tfw2v.steps.settings import StepSettings
 
 _ROWS_AT_ONCE = 4096  # so that filling and reading a table need no second copy of it
@@ -67,6 +67,7 @@ class LocalPlacement(Placement):
         self._maker = maker
         self._device = device
         self._kernel = steps or kernel_on(device)
+        self.trains_in_place = self._kernel.name == COMPILED and device == THE_CPU
         self._objective = arguments.objective_of(settings)
         # What follows the block's arguments. The graph of one core is the same without a loop around it.
         self._cores = (np.int32(calls.cores),) if calls.cores > 1 else ()
@@ -90,7 +91,10 @@ class LocalPlacement(Placement):
 
     def load(self, tables: ModelTables) -> None:
         self._lock_factors = np.array(tables.lock_factors, dtype=np.float32)
-        for name, values in tables.present().items():
+        for name, rows in tables.in_place.items():
+            (memory,) = self._arguments.as_tensors(rows)
+            self._variables[name] = self._variable(name, memory)
+        for name, values in tables.copied().items():
             self.load_table(name, values)
 
     def load_table(self, name: str, values: Float32Array) -> None:
@@ -112,9 +116,13 @@ class LocalPlacement(Placement):
                 f"{name} of {shape[0]} rows take {size:,} bytes, for which {self._device.name} has no room; choose a "
                 "smaller vector_size, a larger min_count, or another device"
             ) from None
+        return self._variable(name, zeros)
+
+    def _variable(self, name: str, rows: Any) -> Any:
+        """Return a variable whose memory is that of a tensor."""
         # TensorFlow would prepare the graph again for tables of another declared shape, and keep both.
         declared = self._tf.TensorShape([None, None])
-        return self._tf.Variable(zeros, trainable=False, name=name, shape=declared)
+        return self._tf.Variable(rows, trainable=False, name=name, shape=declared)
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
         began = time.perf_counter()
@@ -153,7 +161,7 @@ class LocalPlacement(Placement):
                 return call_with_tensors(graph, tensors)
 
     def read_into(self, tables: ModelTables) -> None:
-        for name, values in tables.present().items():
+        for name, values in tables.copied().items():
             self.read_table(name, values)
 
     def read_table(self, name: str, values: Float32Array) -> None:
