@@ -1,4 +1,4 @@
-"""A limit of memory for processes, with the pages of files that they use, in either version of the kernel's groups."""
+"""A limit of memory for processes, with the pages of files that they use, by either version of control groups."""
 
 from __future__ import annotations
 
@@ -9,39 +9,33 @@ from pathlib import Path
 
 from machines.quotas import hierarchy_in
 
-_FILES = {1: ("memory.limit_in_bytes", "memory.max_usage_in_bytes"), 2: ("memory.max", "memory.peak")}
-
-
-class MemoryLimit:
-    """A control group. Processes that join it, and what they start, have so many bytes together."""
-
-    def __init__(self, root: Path, version: int, limit: int) -> None:
-        self.group = root / f"tfw2v-memory-{os.getpid()}"
-        self._limit_file, self._peak_file = _FILES[version]
-        self.group.mkdir()
-        (self.group / self._limit_file).write_text(str(limit))
-
-    def peak(self) -> int:
-        """Return the most bytes that they had at a time."""
-        return int((self.group / self._peak_file).read_text())
+_FILES = {1: "memory.limit_in_bytes", 2: "memory.max"}
 
 
 @contextlib.contextmanager
-def memory_limit(limit: int | None) -> Iterator[MemoryLimit | None]:
-    """Yield a limit of so many bytes, None if there is to be none; raise OSError if this machine has no such groups."""
+def memory_limit(limit: int | None) -> Iterator[Path | None]:
+    """Yield the folder of a control group of so many bytes, None if there is to be no limit.
+
+    Raise OSError if this machine has no such groups. All processes that join it must have ended at the end.
+    """
     if limit is None:
         yield None
         return
     found = hierarchy_in(Path("/proc/mounts").read_text().splitlines(), "memory")
     if found is None:
         raise OSError("there is no control group hierarchy with the memory controller")
-    made = MemoryLimit(*found, limit)
+    root, version = found
+    group = root / f"tfw2v-memory-{os.getpid()}"
+    if version == 2:
+        (root / "cgroup.subtree_control").write_text("+memory")
+    group.mkdir()
     try:
-        yield made
+        (group / _FILES[version]).write_text(str(limit))
+        yield group
     finally:
-        made.group.rmdir()
+        group.rmdir()
 
 
 def join(group: Path) -> None:
-    """Move this process into a limit's group."""
+    """Move this process into a group."""
     (group / "cgroup.procs").write_text(str(os.getpid()))

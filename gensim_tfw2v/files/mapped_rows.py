@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.arrays import Float32Array
+from gensim_tfw2v.arrays import Float32Array, address_of
 from gensim_tfw2v.runtime.system import allocate
 
 _NUMBERS_AT_ONCE = 2**20  # of a matrix that is read or written
@@ -75,6 +75,23 @@ def _file_of(array: Any) -> RowFile | None:
 def is_same(first: Any, second: Any) -> bool:
     """Return whether two arrays have the same numbers in the same memory."""
     return bool(first.__array_interface__ == second.__array_interface__)
+
+
+def expect_reads(rows: Float32Array, at_random: bool) -> None:
+    """Say in which order the rows of a file are to be read: at random, so that no others are read ahead, or in turn."""
+    file = _file_of(rows)
+    if file is not None and hasattr(file, "madvise"):
+        file.madvise(mmap.MADV_RANDOM if at_random else mmap.MADV_NORMAL)
+
+
+def read_ahead(rows: Float32Array) -> None:
+    """Begin to read rows of a file that follow each other and are needed next, whatever `expect_reads` said."""
+    file = _file_of(rows)
+    if file is not None and hasattr(file, "madvise") and rows.size:
+        whole = np.ndarray(file.shape, np.float32, file)
+        first = address_of(rows) - address_of(whole)
+        begin = first - first % mmap.PAGESIZE
+        file.madvise(mmap.MADV_WILLNEED, begin, first + rows.nbytes - begin)
 
 
 def as_table(matrix: Any) -> Any:

@@ -15,6 +15,22 @@ from gensim_tfw2v.model.tables import OUTPUTS, matrix_of, set_matrix, table_name
 from gensim_tfw2v.steps.settings import ADAGRAD
 
 
+class _MultipliedRows:
+    """Stands in for a matrix whose rows have gaps in NumPy's `dot`, which would copy it; `matmul` does not."""
+
+    def __init__(self, matrix: Float32Array) -> None:
+        self._matrix, self.dtype, self.shape = matrix, matrix.dtype, matrix.shape
+
+    def __len__(self) -> int:
+        return len(self._matrix)
+
+    def __getitem__(self, rows: Any) -> Any:
+        return _MultipliedRows(self._matrix[rows]) if isinstance(rows, slice) else self._matrix[rows]
+
+    def __array_function__(self, function: Any, types: Any, operands: Any, named: Any) -> Any:
+        return self._matrix @ operands[1] if function is np.dot and operands[0] is self else NotImplemented
+
+
 class KeyedVectorsOnDisk(KeyedVectors):
     """Keyed vectors with their matrix in a file; copies and pickles have gensim's own class, and a matrix in memory."""
 
@@ -26,6 +42,20 @@ class KeyedVectorsOnDisk(KeyedVectors):
             self.norms = np.empty(len(self.vectors), np.float32)
             for rows in pieces(self.vectors):
                 self.norms[rows] = np.linalg.norm(self.vectors[rows], axis=1)
+
+    def most_similar(self, *args: Any, **kwargs: Any) -> Any:
+        """Return what gensim does, without a copy of the matrix."""
+        return self._queried().most_similar(*args, **kwargs)
+
+    def most_similar_cosmul(self, *args: Any, **kwargs: Any) -> Any:
+        """Return what gensim does, without a copy of the matrix."""
+        return self._queried().most_similar_cosmul(*args, **kwargs)
+
+    def _queried(self) -> KeyedVectors:
+        self.fill_norms()
+        found = copy.copy(self)
+        found.vectors = _MultipliedRows(self.vectors)
+        return found
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Save as gensim does, without the matrix in memory."""
@@ -75,7 +105,7 @@ def put_on_disk(model: Word2Vec, draws: bool = True) -> None:
             _fill(vectors, before[name], model.seed, draws and name == "inputs")
             set_matrix(model, name, vectors)
         if has_states:
-            states[name] = _filled(rows[:, -1], states.get(name))
+            states[name] = _with_states(rows[:, -1], states.get(name), is_new=name in new)
         elif name in states:
             states[name] = np.array(states[name])  # the file with the column is to go
 
@@ -95,13 +125,15 @@ def _fill(rows: Float32Array, before: Float32Array | None, seed: Any, draws: boo
         rows[:known] = before
 
 
-def _filled(column: Float32Array, states: Float32Array | None) -> Float32Array:
-    """Return a column of rows with these states, as far as there are any, and 0 in other rows."""
-    if states is None:
-        column[:] = 0
-    elif not is_same(states, column):
-        known = min(len(states), len(column))
-        column[:known], column[known:] = states[:known], 0
+def _with_states(column: Float32Array, states: Float32Array | None, is_new: bool) -> Float32Array:
+    """Return a column of rows with these states, as far as there are any, and 0 in other rows, as in new files."""
+    if states is not None and is_same(states, column):
+        return column
+    known = 0 if states is None else min(len(states), len(column))
+    if not is_new:
+        column[known:] = 0
+    if states is not None:
+        column[:known] = states[:known]
     return column
 
 

@@ -6,6 +6,8 @@ import copy
 import errno
 import os
 import pickle
+import tracemalloc
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,7 +34,11 @@ MODES: dict[str, dict[str, Any]] = {
     "skip-gram with the tree": {"sg": 1, "hs": 1, "negative": 0},
     "cbow with both": {"sg": 0, "hs": 1, "negative": 5},
 }
-MATRICES = ("wv.vectors", "syn1neg", "syn1")
+NEW = [
+    ["new", *(f"words{chr(97 + place % 26)}{chr(97 + place // 26 % 26)}" for place in range(at, at + 9))]
+    for at in range(500)
+]  # vectors of them are large, and take little time
+WIDE = 20_000
 
 
 def corpus(words: int = 300, sentences: int = 2000, seed: int = 1) -> list[list[str]]:
@@ -192,13 +198,43 @@ def test_a_copy_is_a_model_in_memory(tmp_path: Path, copied: Any) -> None:
 def test_queries_answer_as_in_memory(tmp_path: Path) -> None:
     on_disk, in_memory = trained(tmp_path), trained(None)
     word = in_memory.wv.index_to_key[3]
+    some: dict[str, Any] = {"negative": [in_memory.wv.index_to_key[5]], "topn": 3, "restrict_vocab": 50}
     assert on_disk.wv.most_similar(word) == in_memory.wv.most_similar(word)
+    assert on_disk.wv.most_similar(word, **some) == in_memory.wv.most_similar(word, **some)
+    assert on_disk.wv.most_similar_cosmul(word) == in_memory.wv.most_similar_cosmul(word)
+    np.testing.assert_array_equal(on_disk.wv.most_similar(word, topn=None), in_memory.wv.most_similar(word, topn=None))
     np.testing.assert_array_equal(on_disk.wv.norms, in_memory.wv.norms)
     for found, expected in zip(on_disk.predict_output_word([word]), in_memory.predict_output_word([word]), strict=True):
         assert found == (expected[0], pytest.approx(expected[1], rel=1e-5))
-    on_disk.init_sims(replace=True)
-    in_memory.init_sims(replace=True)
+    with pytest.warns(DeprecationWarning):
+        on_disk.init_sims(replace=True)
+        in_memory.init_sims(replace=True)
     np.testing.assert_array_equal(on_disk.wv.vectors, in_memory.wv.vectors)
+
+
+USES: dict[str, Callable[[TFWord2Vec, Path], Any]] = {
+    "save": lambda model, folder: model.save(str(folder / "model"), sep_limit=0),
+    "save vectors": lambda model, folder: model.wv.save(str(folder / "vectors"), sep_limit=0),
+    "export": lambda model, folder: model.export_vectors(folder / "vectors.kv"),
+    "most similar": lambda model, folder: model.wv.most_similar("new"),
+    "most similar by products": lambda model, folder: model.wv.most_similar_cosmul("new"),
+    "new words": lambda model, folder: model.build_vocab([["more", "words"]], update=True),
+    "new model": lambda model, folder: TFWord2Vec(NEW, vector_size=WIDE, min_count=1, tables_dir=folder, epochs=1),
+    "train": lambda model, folder: model.train(NEW, total_examples=len(NEW), epochs=1),
+}
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_no_matrix_is_copied_into_memory(tmp_path: Path, use: Any) -> None:
+    model = TFWord2Vec(NEW, vector_size=WIDE, min_count=1, tables_dir=tmp_path, epochs=1, optimizer="adagrad")
+    tracemalloc.start()  # it counts arrays, and no mapped files
+    try:
+        use(model, tmp_path)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < model.wv.vectors.nbytes / 2
+    assert_on_disk(model)
 
 
 def test_a_full_disk_is_an_error_before_anything_is_lost(tmp_path: Path) -> None:

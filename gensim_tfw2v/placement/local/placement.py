@@ -7,7 +7,7 @@ import functools
 import math
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from gensim_tfw2v.blocks.chunk_task import (
     TrainedChunk,
     prepare,
 )
+from gensim_tfw2v.files.mapped_rows import read_ahead
 from gensim_tfw2v.placement.contract import TABLES, ModelTables, Placement
 from gensim_tfw2v.placement.local.calls import ONE_CORE, Calls
 from gensim_tfw2v.runtime.devices import THE_CPU, Device
@@ -78,6 +79,7 @@ class LocalPlacement(Placement):
         self._turns = threading.BoundedSemaphore(calls.at_once) if takes_turns else contextlib.nullcontext()
         self._arguments = arguments
         self._variables: dict[str, Any] = {}
+        self._in_place: Mapping[str, Float32Array] = {}
         self._lock_factors = np.ones(1, np.float32)
 
     def _make_graph(self) -> None:
@@ -91,6 +93,7 @@ class LocalPlacement(Placement):
 
     def load(self, tables: ModelTables) -> None:
         self._lock_factors = np.array(tables.lock_factors, dtype=np.float32)
+        self._in_place = tables.in_place
         for name, rows in tables.in_place.items():
             (memory,) = self._arguments.as_tensors(rows)
             self._variables[name] = self._variable(name, memory)
@@ -170,6 +173,8 @@ class LocalPlacement(Placement):
             values[rows] = self.rows(name, rows.start, rows.stop)[:, : values.shape[1]]
 
     def rows(self, table: str, first: int, end: int) -> Float32Array:
+        if table in self._in_place:
+            read_ahead(self._in_place[table][first:end])
         return self._read(table, np.arange(first, end, dtype=np.int32))
 
     def _read(self, table: str, numbers: Int32Array) -> Float32Array:
@@ -181,6 +186,7 @@ class LocalPlacement(Placement):
 
     def close(self) -> None:
         self._variables.clear()
+        self._in_place = {}
 
 
 def _pieces(values: Float32Array) -> Iterator[slice]:
