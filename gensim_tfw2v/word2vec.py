@@ -31,6 +31,7 @@ from gensim_tfw2v.model.tables import (
     free_server_matrices,
     make_server_matrices,
 )
+from gensim_tfw2v.model.tables_on_disk import grow_tables, make_tables, saved_from_disk
 from gensim_tfw2v.model.train import train
 from gensim_tfw2v.model.training_plan import UNSET_BATCH_WORDS, TrainArguments
 from gensim_tfw2v.model.vocabulary import (
@@ -116,6 +117,7 @@ class TFWord2Vec(Word2Vec):
         cache_memory: int = default_of("cache_memory"),
         cache_disk: int = 0,
         cache_dir: str | None = None,
+        tables_dir: str | os.PathLike[str] | None = None,
         batch_tokens: int | None = None,
         run_tokens: int | None = None,
         shared_negatives: int | None = None,
@@ -201,9 +203,19 @@ class TFWord2Vec(Word2Vec):
         self.optimizer_states: dict[str, Any] = {}
         if self.vectors_on_servers:
             make_server_matrices(self)
-        else:
-            begin_import_for_training(self)
+            return
+        begin_import_for_training(self)
+        if self.tables_dir is None:
             super().init_weights()
+        else:
+            make_tables(self)
+
+    def update_weights(self) -> None:
+        """Add rows for new words to the matrices."""
+        if self.tables_dir is None:
+            super().update_weights()
+        else:
+            grow_tables(self)
 
     def make_cum_table(self, domain: int = 2**31 - 1) -> None:
         """Set ``cum_table``, which negatives are drawn from, as gensim's loop over all words would."""
@@ -352,7 +364,8 @@ class TFWord2Vec(Word2Vec):
 
         If the save fails, an older model of that name stays intact.
         """
-        save_whole(self.to_gensim(), *args, **kwargs)
+        plain = self.to_gensim()
+        save_whole(plain if self.tables_dir is None else saved_from_disk(plain), *args, **kwargs)
 
     @classmethod
     def load(cls: type[_Model], *args: Any, rethrow: bool = False, **kwargs: Any) -> _Model:

@@ -80,14 +80,14 @@ def find_quotas() -> Quotas | str:
     return quotas
 
 
-def hierarchy_in(mounts: Iterable[str]) -> tuple[Path, int] | None:
-    """Return the root of the hierarchy with the processor controller among lines of /proc/mounts, and its version."""
+def hierarchy_in(mounts: Iterable[str], controller: str = "cpu") -> tuple[Path, int] | None:
+    """Return the root of the hierarchy with a controller among lines of /proc/mounts, and its version."""
     for line in mounts:
         _, place, kind, options, *_ = line.split()
         root = Path(place)
-        if kind == "cgroup" and "cpu" in options.split(","):
+        if kind == "cgroup" and controller in options.split(","):
             return root, 1
-        if kind == "cgroup2" and "cpu" in _words_of(root / "cgroup.controllers"):
+        if kind == "cgroup2" and controller in _words_of(root / "cgroup.controllers"):
             return root, 2
     return None
 

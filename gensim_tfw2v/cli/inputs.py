@@ -129,10 +129,10 @@ class _SentencesOfFiles:
                 yield from sentences_in(str(file), self.column)
 
 
-def check_cache_folder(folder: str | None) -> None:
-    """Raise an error if the folder of --cache-dir is not there."""
+def check_is_folder(flag: str, folder: str | None) -> None:
+    """Raise an error if the folder of a flag is not there."""
     if folder is not None and not Path(folder).is_dir():
-        raise CommandError(f"--cache-dir {folder!r} is not a folder")
+        raise CommandError(f"{flag} {folder!r} is not a folder")
 
 
 def check_score_files(prefix: str, pairs: Iterable[str] | None, analogies: Iterable[str] | None) -> None:

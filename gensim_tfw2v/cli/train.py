@@ -16,9 +16,9 @@ from typing import Any
 from gensim_tfw2v.cli.errors import CommandError, refusing
 from gensim_tfw2v.cli.inputs import (
     check_apart,
-    check_cache_folder,
     check_corpus,
     check_documents_file,
+    check_is_folder,
     check_score_files,
     open_corpus,
     open_documents,
@@ -61,7 +61,8 @@ def run(arguments: argparse.Namespace) -> None:
         raise CommandError("--negative 0 and --hs 0 leave nothing to train: use negative samples, --hs 1 or both")
     from gensim_tfw2v.cli.beginning import check_beginning, overwrites_its_own
 
-    check_cache_folder(arguments.cache_dir)
+    check_is_folder("--cache-dir", arguments.cache_dir)
+    check_is_folder("--tables-dir", arguments.tables_dir)
     check_beginning(arguments)
     check_corpus(arguments.corpus, arguments.column)
     check_edges(arguments)

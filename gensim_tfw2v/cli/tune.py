@@ -25,7 +25,7 @@ from gensim_tfw2v.cli.arguments import (
 )
 from gensim_tfw2v.cli.columns import lines_of_columns
 from gensim_tfw2v.cli.errors import CommandError, refusing
-from gensim_tfw2v.cli.inputs import check_cache_folder, check_corpus, check_score_files, text_errors_named
+from gensim_tfw2v.cli.inputs import check_corpus, check_is_folder, check_score_files, text_errors_named
 from gensim_tfw2v.search.metrics import NAMES
 from gensim_tfw2v.training.display import wants_bar
 
@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> None:
     check_corpus(arguments.corpus, arguments.column)
     if isinstance(arguments.validation, Path):
         check_corpus(arguments.validation, arguments.column)
-    check_cache_folder(arguments.cache_dir)
+    check_is_folder("--cache-dir", arguments.cache_dir)
     if arguments.results is not None and not arguments.results.absolute().parent.is_dir():
         raise CommandError(f"--results: folder {str(arguments.results.absolute().parent)!r} is not there")
     check_score_files("--", arguments.pairs, arguments.analogies)

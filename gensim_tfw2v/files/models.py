@@ -41,7 +41,7 @@ def check_writable(path: Path, force: bool) -> None:
 
 def write_model(model: Any, path: Path, file_format: str) -> None:
     """Write a Word2Vec model to `path` in a format; a failed write changes nothing."""
-    if model.vectors_on_servers:
+    if model.vectors_on_servers or (model.tables_dir is not None and file_format != "gensim"):
         model.export_vectors(path, file_format)
         return
     if file_format == "gensim":

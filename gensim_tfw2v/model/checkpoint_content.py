@@ -19,6 +19,7 @@ from gensim_tfw2v.model.input_parts import set_lock_factors
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 from gensim_tfw2v.model.subwords import restore_subwords, subword_settings
 from gensim_tfw2v.model.tables import make_server_matrices, matrix_of, set_matrix, set_states
+from gensim_tfw2v.model.tables_on_disk import put_on_disk
 from gensim_tfw2v.placement.contract import TABLES, Contents, RemoteMatrix
 from gensim_tfw2v.placement.row_states import STATE_SUFFIX, widened_pieces
 
@@ -104,6 +105,8 @@ def model_in(cls: Any, checkpoint: Checkpoint, changes: Mapping[str, Any]) -> An
     set_lock_factors(model, checkpoint.array("lock_factors"))
     if model.vectors_on_servers:
         make_server_matrices(model)
+    elif model.tables_dir is not None:
+        put_on_disk(model, draws=False)
     else:
         for name, shape in _tables_in(checkpoint).items():
             set_matrix(model, name, np.zeros(shape, np.float32))

@@ -78,7 +78,8 @@ class Checkpointer:
     def after_chunk(self, raw_words: int, positions: Callable[[], list[EpochPosition]]) -> None:
         """Begin a checkpoint if one is due and none is being written.
 
-        Raise FolderInUseError if another training has taken over the folder.
+        A single thread waits until rows in files are written: no copy in memory holds them for the checkpoint. Raise
+        FolderInUseError if another training has taken over the folder.
         """
         if self._end is not None:
             raise self._end
@@ -93,10 +94,13 @@ class Checkpointer:
             # Positions first: chunks that are trained during the copy count as not trained.
             content = self._content(positions())
             tables = {**self._tables_in_training(self._placement), **self._kept()}
-            self._seconds_paused += time.perf_counter() - began
             arguments = content, tables
             self._writing = threading.Thread(target=self._write, args=arguments, name="tfw2v-checkpoint", daemon=True)
             self._writing.start()
+            waits = self._placement.concurrency == 1 and self._model.tables_dir is not None
+        if waits:
+            self._writing.join()
+        self._seconds_paused += time.perf_counter() - began
 
     def end(self, seconds: float | None = None) -> None:
         """Begin no further checkpoint of this placement, and wait until the one that is being written is whole.
@@ -134,7 +138,7 @@ class Checkpointer:
 
     def _tables_in_training(self, placement: Placement) -> dict[str, ArrayToWrite]:
         """Return the tables without which training cannot be resumed."""
-        read = _copied if placement.concurrency == 1 else _read
+        read = _copied if placement.concurrency == 1 and self._model.tables_dir is None else _read
         own = placement.own_tables()
         if not own:
             return read(placement, {**self._shapes, **placement.row_states()})

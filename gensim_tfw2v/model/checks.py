@@ -15,7 +15,7 @@ from gensim_tfw2v.corpus.sentence_weights import sentence_weights, wrong_number_
 from gensim_tfw2v.corpus.shards import is_encoded
 from gensim_tfw2v.model.arguments import plain_arguments
 from gensim_tfw2v.model.corpus_reading import check_column
-from gensim_tfw2v.placement.designs import Place, check_design, check_reproducible
+from gensim_tfw2v.placement.designs import DEFAULT_DESIGN, Place, check_design, check_reproducible
 from gensim_tfw2v.placement.device import check_device
 from gensim_tfw2v.tensorboard.model_log import check_log
 from gensim_tfw2v.tensorboard.options import log_options
@@ -45,6 +45,7 @@ def check_together(arguments: Mapping[str, Any], trains_later: bool = False) -> 
     A model that is trained later may get a cluster and validation sentences then.
     """
     _check_server_vectors(arguments)
+    _check_tables_dir(arguments)
     check_validation(arguments, trains_later)
     on_cluster = arguments["cluster"] is not None
     check_design(arguments, has_cluster=trains_later or on_cluster)
@@ -97,6 +98,33 @@ def _check_server_vectors(arguments: Mapping[str, Any]) -> None:
             "vectors_on_servers=True does not go with logdir, whose histograms and scores need a copy of the vectors; "
             f"leave one of them out (logdir is {logdir!r})"
         )
+
+
+def _check_tables_dir(arguments: Mapping[str, Any]) -> None:
+    if (folder := arguments["tables_dir"]) is None:
+        return
+    named = f"tables_dir={os.fspath(folder)!r}"
+    if arguments["bags"]:
+        raise ValueError(f"{named} does not go with words that have n-grams; leave it out, or train a TFWord2Vec")
+    if arguments["cluster"] is not None:
+        raise ValueError(
+            f"{named} is for training in this process, and cluster is given; leave one of them out, or give "
+            "vectors_on_servers=True in place of tables_dir: the servers then keep the vectors in their memory"
+        )
+    for name, value, alone in (
+        ("distribution", arguments["distribution"], DEFAULT_DESIGN),
+        ("early_stopping", arguments["early_stopping"], None),
+        ("logdir", arguments["logdir"], None),
+    ):
+        if value != alone:
+            raise ValueError(
+                f"{named} does not go with {name}={value!r}, which needs copies of all vectors in memory; leave one of "
+                "them out"
+            )
+    if (device := arguments["device"]) not in (None, "cpu"):
+        raise ValueError(f"{named} trains on the CPU, and device is {device!r}; leave one of them out")
+    if not os.path.isdir(folder):
+        raise NotADirectoryError(f"{named} is not a folder; make it first, or name another one")
 
 
 def weights_in_training(model: Word2Vec, given: Any, total_examples: int | None) -> Float32Array | None:

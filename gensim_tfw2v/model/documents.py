@@ -22,6 +22,7 @@ _REFUSED: dict[str, tuple[Any, str]] = {
     "vectors_on_servers": (False, "leave it out; servers then have the vectors of documents while training runs"),
     "validation_metric": (LOSS, "leave it out; words of documents are not ranked"),
     "column": (None, "leave it out; columns have no tags"),
+    "tables_dir": (None, "leave it out; vectors of documents are in memory"),
 }
 _IN_ONE_PROCESS = "contexts are concatenated in one process; leave one of them out"
 _OF_SUMS = "its losses would be those of sums of contexts; leave one of them out"

@@ -16,6 +16,7 @@ import numpy as np
 from gensim.models import Doc2Vec, FastText, Word2Vec
 
 from gensim_tfw2v.arrays import Float32Array, Int64Array
+from gensim_tfw2v.files.mapped_rows import as_table
 from gensim_tfw2v.model.subwords import ngrams_of
 
 
@@ -128,7 +129,7 @@ def inputs_of(model: Word2Vec) -> Any:
     """Return a model's input table, whose matrices are made writable float32 in place if they are not."""
     parts = input_parts(model)
     for part in parts:
-        part.set(model, np.require(part.get(model), np.float32, ["C", "W"]))
+        part.set(model, as_table(part.get(model)))
     matrices = [part.get(model) for part in parts]
     return matrices[0] if len(parts) == 1 else JoinedRows(parts, matrices)
 

@@ -153,6 +153,16 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         flag=Flag(MEMORY_FLAGS, "FOLDER", "folder for --cache-disk", default="the temporary folder"),
     ),
     Argument(
+        "tables_dir",
+        None,
+        "str or os.PathLike, optional",
+        "Folder in which this process keeps its matrices, in files without a name, so that [vectors may be larger than "
+        "memory](docs/how-to/vocabularies-larger-than-memory.md). It is not saved with the model",
+        "matrices are in memory",
+        flag=Flag(MEMORY_FLAGS, "FOLDER", "folder for vectors that are larger than memory", default="in memory"),
+        is_saved=False,
+    ),
+    Argument(
         "batch_tokens",
         None,
         "int, optional",

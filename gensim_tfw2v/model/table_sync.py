@@ -11,6 +11,7 @@ import numpy as np
 from gensim.models import Word2Vec
 
 from gensim_tfw2v.arrays import Float32Array
+from gensim_tfw2v.files.mapped_rows import expect_reads
 from gensim_tfw2v.files.models import keyed_documents
 from gensim_tfw2v.model.consistency import check_fits, check_rows
 from gensim_tfw2v.model.input_parts import input_parts
@@ -47,7 +48,15 @@ class TableSync:
         if not self._is_pushed:
             check_fits(self._model)
             self.check_words()
-            self.placement.load(tables_of(self._model))
+            tables = tables_of(self._model)
+            if tables.in_place and not self.placement.trains_in_place:
+                raise ValueError(
+                    f"tables_dir={self._model.tables_dir!r} needs the compiled operations of this package on the CPU, "
+                    "and other steps are to train; see docs/start/install.md, or save the model, and load it to train "
+                    "in memory"
+                )
+            self.placement.load(tables)
+            self._expect_reads(tables, at_random=True)
             self._is_pushed = True
             self._backups.record()
         return self.placement
@@ -90,6 +99,11 @@ class TableSync:
         if self._is_pushed:
             self._read()
             self._is_pushed = False
+            self._expect_reads(tables_of(self._model), at_random=False)
+
+    def _expect_reads(self, tables: ModelTables, at_random: bool) -> None:
+        for rows in tables.in_place.values():
+            expect_reads(rows, at_random)
 
     def copies(self) -> dict[str, Float32Array]:
         """Return copies of the current tables by name, and one column with the states of each, as checkpoints do."""

@@ -10,6 +10,7 @@ import numpy as np
 from gensim.models import KeyedVectors, Word2Vec
 
 from gensim_tfw2v.arrays import Float32Array
+from gensim_tfw2v.files.mapped_rows import as_table, is_same, whole_rows
 from gensim_tfw2v.model.documents import output_size
 from gensim_tfw2v.model.input_parts import (
     InputPart,
@@ -23,21 +24,36 @@ from gensim_tfw2v.placement.contract import ModelTables, RemoteMatrix, check_is_
 from gensim_tfw2v.placement.remote.server_matrix import server_matrices
 from gensim_tfw2v.steps.settings import ADAGRAD, SGD
 
-_OUTPUTS = {"outputs": "syn1neg", "nodes": "syn1"}  # attributes of a model
+OUTPUTS = {"outputs": "syn1neg", "nodes": "syn1"}
+"""Attributes of a model, by table."""
 
 
 def tables_of(model: Word2Vec) -> ModelTables:
-    """Return a model's matrices, made writable float32 in place if they are not."""
-    for name, attribute in _OUTPUTS.items():
-        if name in _names(model) and not isinstance(matrix := getattr(model, attribute), RemoteMatrix):
-            setattr(model, attribute, np.require(matrix, np.float32, ["C", "W"]))
+    """Return a model's matrices, made writable float32 if they are not.
+
+    Those in files whose rows are as the model's optimizer needs them are to be trained in place.
+    """
+    for name, attribute in OUTPUTS.items():
+        if name in table_names(model) and not isinstance(matrix := getattr(model, attribute), RemoteMatrix):
+            setattr(model, attribute, as_table(matrix))
     tables = ModelTables(
         inputs=matrix_of(model, "inputs"),
         outputs=model.syn1neg if model.negative else None,
         nodes=model.syn1 if model.hs else None,
         lock_factors=lock_factors_of(model),
     )
-    return replace(tables, states=_states_for(model, {name: len(rows) for name, rows in tables.in_process().items()}))
+    matrices = tables.in_process()
+    states = _states_for(model, {name: len(rows) for name, rows in matrices.items()})
+    in_place = {name: rows for name in matrices if (rows := _rows_of(matrices[name], states.get(name))) is not None}
+    return replace(tables, states=states, in_place=in_place)
+
+
+def _rows_of(matrix: Any, states: Any) -> Float32Array | None:
+    """Return the rows of a file that has this matrix and, if there are any, its states as the only other column."""
+    rows = whole_rows(matrix)
+    if rows is None or rows.shape[1] != matrix.shape[1] + (states is not None):
+        return None
+    return rows if states is None or is_same(states, rows[:, -1]) else None
 
 
 def tables_of_words(model: Word2Vec, words: int) -> ModelTables:
@@ -50,26 +66,27 @@ def matrices_of(model: Word2Vec) -> list[tuple[str, Any, tuple[int, int]]]:
     """Return the matrices that training needs: the name as an attribute, the matrix or None, and the shape it needs."""
     inputs = [(part.name, part.get(model), (part.rows, model.vector_size)) for part in input_parts(model)]
     shape = len(model.wv), output_size(model)
-    outputs = [(_OUTPUTS[name], getattr(model, _OUTPUTS[name], None), shape) for name in _names(model)[1:]]
+    outputs = [(OUTPUTS[name], getattr(model, OUTPUTS[name], None), shape) for name in table_names(model)[1:]]
     return inputs + outputs
 
 
-def _names(model: Word2Vec) -> list[str]:
+def table_names(model: Word2Vec) -> list[str]:
+    """Return the names of the tables that a model has."""
     return ["inputs", *(["outputs"] if model.negative else []), *(["nodes"] if model.hs else [])]
 
 
-def set_matrix(model: Word2Vec, table: str, matrix: Float32Array | RemoteMatrix) -> None:
+def set_matrix(model: Word2Vec, table: str, matrix: Float32Array | RemoteMatrix | None) -> None:
     """Set the matrix of a table."""
-    if table in _OUTPUTS:
-        setattr(model, _OUTPUTS[table], matrix)
+    if table in OUTPUTS:
+        setattr(model, OUTPUTS[table], matrix)
     else:
         set_inputs(model, matrix)
 
 
 def matrix_of(model: Word2Vec, table: str) -> Any:
     """Return the matrix of a table, None if the model has none."""
-    if table in _OUTPUTS:
-        return getattr(model, _OUTPUTS[table], None)
+    if table in OUTPUTS:
+        return getattr(model, OUTPUTS[table], None)
     first = input_parts(model)[0].get(model)
     return first if first is None or isinstance(first, RemoteMatrix) else inputs_of(model)
 
@@ -129,7 +146,7 @@ class ServerKeyedVectors(KeyedVectors):
 def make_server_matrices(model: Word2Vec) -> None:
     """Give a model matrices that the servers make when training begins."""
     (seed,) = np.random.SeedSequence(model.seed).generate_state(1, np.uint64).tolist()
-    seeds = {name: seed if name == "inputs" else None for name in _names(model)}
+    seeds = {name: seed if name == "inputs" else None for name in table_names(model)}
     model.wv.__class__ = ServerKeyedVectors  # callers may hold this object, so it is not replaced
     for name, matrix in server_matrices(len(model.wv), model.vector_size, seeds).items():
         set_matrix(model, name, matrix)
@@ -152,7 +169,7 @@ def check_vocabulary_can_change(model: Word2Vec) -> None:
 
 def check_matrices_are_here(model: Word2Vec) -> None:
     """Raise RuntimeError if a matrix of the model is on the servers."""
-    for matrix in (model.wv.vectors, *(getattr(model, name, None) for name in _OUTPUTS.values())):
+    for matrix in (model.wv.vectors, *(getattr(model, name, None) for name in OUTPUTS.values())):
         check_is_here(matrix)
 
 

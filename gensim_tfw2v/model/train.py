@@ -24,6 +24,7 @@ from gensim_tfw2v.model.results import record_validation
 from gensim_tfw2v.model.resuming import where_to_begin
 from gensim_tfw2v.model.subwords import has_subwords
 from gensim_tfw2v.model.tables import check_server_states, tables_of
+from gensim_tfw2v.model.tables_on_disk import put_on_disk
 from gensim_tfw2v.model.training_plan import TrainArguments, plan_for
 from gensim_tfw2v.placement.contract import RemoteMatrix
 from gensim_tfw2v.runtime.devices import find_device
@@ -48,6 +49,8 @@ def train(model: Word2Vec, arguments: TrainArguments) -> tuple[int, int]:
         beginning = cleanup.enter_context(where_to_begin(model, arguments))
         if model.optimizer is None:
             model.optimizer = choose_optimizer(model)
+        if model.tables_dir is not None:
+            put_on_disk(model)
         if beginning.state is None:
             _check_can_learn(model, arguments.freeze)
             check_server_states(model)

@@ -99,6 +99,8 @@ class ModelTables:
     lock_factors: Float32Array  # input row r learns at rate lock_factors[r % size]
     states: dict[str, Float32Array] = field(default_factory=dict)
     """The optimizer's state of each row, by table; none of a table where no optimizer has states."""
+    in_place: dict[str, Float32Array] = field(default_factory=dict)
+    """The memory of tables that are trained where they are, by name: rows with their states as the last column."""
 
     def present(self) -> dict[str, Float32Array]:
         """Return the tables that the model has, by name."""
@@ -108,20 +110,25 @@ class ModelTables:
         """Return the tables that the model has in this process, by name."""
         return {name: values for name, values in self.present().items() if not isinstance(values, RemoteMatrix)}
 
+    def copied(self) -> dict[str, Float32Array]:
+        """Return the tables that a placement copies from this process and back to it, by name."""
+        return {name: values for name, values in self.in_process().items() if name not in self.in_place}
+
     def first_rows(self, rows: int) -> ModelTables:
         """Return views of the first rows of all tables; a matrix on the servers has no others."""
-        return self._changed(lambda values: values if len(values) == rows else values[:rows])
+        found = self._changed(lambda _, values: values if len(values) == rows else values[:rows])
+        return replace(found, in_place={name: whole for name, whole in self.in_place.items() if len(whole) == rows})
 
     def empty(self) -> ModelTables:
-        """Return tables of the same shapes, to be written to; a matrix on the servers is the same one."""
-        return self._changed(
-            lambda values: values if isinstance(values, RemoteMatrix) else np.empty(values.shape, np.float32)
-        )
+        """Return tables of the same shapes, to be written to; those on the servers or in place are the same ones."""
+        kept = self.in_place.keys() | self.present().keys() - self.in_process().keys()
+        return self._changed(lambda name, values: values if name in kept else np.empty(values.shape, np.float32))
 
-    def _changed(self, change: Callable[[Any], Any]) -> ModelTables:
-        """Return the tables with other values for every table and its states."""
-        tables = {name: change(values) for name, values in self.present().items()}
-        return replace(self, **tables, states={name: change(values) for name, values in self.states.items()})
+    def _changed(self, change: Callable[[str, Any], Any]) -> ModelTables:
+        """Return the tables with other values, by name, for every table and its states."""
+        tables = {name: change(name, values) for name, values in self.present().items()}
+        states = {name: change(name, values) for name, values in self.states.items()}
+        return replace(self, **tables, states=states)
 
     def copy_to(self, other: ModelTables) -> None:
         """Write the values that are in this process into other tables of the same shapes."""
@@ -153,6 +160,8 @@ class Placement(ABC):
     """Workers without a chunk of an epoch may begin the next one while others finish it."""
     adds_states: bool = False
     """It puts the optimizer's states behind rows itself, and not `row_states`."""
+    trains_in_place: bool = False
+    """It trains the tables that `ModelTables.in_place` has in their own memory."""
 
     # -- what every placement does -------------------------------------------------------------------------------------
 

@@ -79,6 +79,7 @@ class _PlacementWithStates(Placement):
         self.concurrency, self.can_fail = placement.concurrency, placement.can_fail
         self.reading_takes_long = placement.reading_takes_long
         self.epochs_may_overlap = placement.epochs_may_overlap
+        self.trains_in_place = placement.trains_in_place
         self._row_counts: dict[str, int] = {}  # of each table
 
     @property
@@ -93,7 +94,7 @@ class _PlacementWithStates(Placement):
         return self._placement.train_chunk(task)
 
     def read_into(self, tables: ModelTables) -> None:
-        for name, values in tables.in_process().items():
+        for name, values in tables.copied().items():
             states = tables.states.get(name)
             for first, end in _pieces(values):
                 rows = self._placement.rows(name, first, end)

@@ -56,6 +56,17 @@ def lock_file(descriptor: int) -> None:
         raise OSError(errno.ENOLCK, "this system has no locks")
 
 
+def allocate(descriptor: int, size: int) -> None:
+    """Make an empty file of so many zeros; raise OSError if the disk has no room for them, where the system can tell.
+
+    Without the call, as on macOS and Windows, a disk that fills up later ends the process.
+    """
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, 0, size)
+    else:
+        os.truncate(descriptor, size)
+
+
 def can_ask_for_processes() -> bool:
     """Return whether signal 0 asks if a process runs. On Windows the same call would interrupt processes."""
     return os.name == "posix"

@@ -82,6 +82,7 @@ def test_every_argument_of_the_class_of_documents_is_a_flag() -> None:
         ("--hs", "2"),
         ("--cache-memory", "lots"),
         ("--cache-dir", "/not/there"),
+        ("--tables-dir", "/not/there"),
         ("--format", "onnx"),
         ("--windw", "5"),
         ("--update-bound", "0"),

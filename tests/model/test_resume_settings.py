@@ -147,6 +147,7 @@ def test_what_may_change_is_taken_over(tmp_path: Path) -> None:
             "recovery_timeout": 8.0,
             "max_recoveries": 2,
             "vectors_on_servers": False,
+            "tables_dir": None,
             "logdir": tmp_path / "other",
         },
     }

@@ -13,7 +13,7 @@ TABLE = Path(__file__).parents[1] / "data" / "errors.md"
 ERRORS: dict[str, type[Exception]] = {
     error.__name__: error
     for error in (
-        *(ValueError, TypeError, RuntimeError, FileNotFoundError, FileExistsError, OSError),
+        *(ValueError, TypeError, RuntimeError, FileNotFoundError, FileExistsError, NotADirectoryError, OSError),
         DivergenceError,
     )
 }

@@ -3,7 +3,7 @@
 `python resumed_training.py MODE FOLDER SENTENCE STAGE` trains with checkpoints in FOLDER, from the newest one on. It
 kills itself with SIGKILL when it reads that many sentences, counted over all epochs. With STAGE "checkpoint", it waits
 until it has written a checkpoint, and with STAGE "write", it kills itself while it writes the next one after that.
-Further arguments are the addresses of a cluster as JSON, and numbers of processes that it kills as well.
+Further arguments are settings of the model as JSON, and numbers of processes that it kills as well.
 """
 
 from __future__ import annotations
@@ -73,13 +73,21 @@ def train(model: TFWord2Vec, sentences: Any = None, **arguments: Any) -> TFWord2
 
 
 def killed(
-    mode: str, folder: Path, sentence: int, stage: str = "", cluster: LocalCluster | None = None, others: bool = False
+    mode: str,
+    folder: Path,
+    sentence: int,
+    stage: str = "",
+    cluster: LocalCluster | None = None,
+    others: bool = False,
+    **settings: Any,
 ) -> None:
     """Run a training in a process that is killed at a sentence, and all tasks of its cluster with it if `others`."""
     command = [sys.executable, __file__, mode, str(folder), str(sentence), stage]
     if cluster is not None:
-        processes = [str(process.pid) for process in cluster.processes.values() if others]
-        command += [json.dumps(cluster.addresses), *processes]
+        settings["cluster"] = cluster.addresses
+    command.append(json.dumps(settings))
+    if cluster is not None and others:
+        command += [str(process.pid) for process in cluster.processes.values()]
     ended = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=120)
     assert ended.returncode == -signal.SIGKILL, ended.stderr
 
@@ -115,6 +123,5 @@ if __name__ == "__main__":
         "checkpoint": partial(kill_after_a_checkpoint, folder),
         "write": partial(kill_while_writing, folder),
     }
-    cluster = json.loads(rest[0]) if rest else None
-    model = untrained(mode, checkpoint_dir=folder, cache_memory=0, cluster=cluster)
+    model = untrained(mode, checkpoint_dir=folder, cache_memory=0, **json.loads(rest[0]))
     train(model, Interrupted(int(sentence), stops[stage]), resume=True)

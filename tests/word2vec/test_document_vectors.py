@@ -255,6 +255,7 @@ REFUSED: list[tuple[str, Any]] = [
     ("distribution", "partition"),
     ("validation_metric", "hits@10"),
     ("column", "text"),
+    ("tables_dir", "."),
 ]
 
 

@@ -345,6 +345,11 @@ def test_vectors_on_servers_are_refused() -> None:
         TFFastText(vectors_on_servers=True, cluster={"ps": ["127.0.0.1:1"], "worker": ["127.0.0.1:2"]})
 
 
+def test_tables_in_files_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"tables_dir='\.' does not go with words that have n-grams"):
+        TFFastText(tables_dir=".")
+
+
 def test_words_without_ngrams_are_rows_alone() -> None:
     model = trained(bucket=0, epochs=8)
     assert topic_gap(model.wv) > 0.8 and model.wv.vectors is model.wv.vectors_vocab

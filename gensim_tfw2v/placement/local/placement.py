@@ -7,7 +7,7 @@ import functools
 import math
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -24,12 +24,13 @@ from gensim_tfw2v.blocks.chunk_task import (
     TrainedChunk,
     prepare,
 )
+from gensim_tfw2v.files.mapped_rows import read_ahead
 from gensim_tfw2v.placement.contract import TABLES, ModelTables, Placement
 from gensim_tfw2v.placement.local.calls import ONE_CORE, Calls
 from gensim_tfw2v.runtime.devices import THE_CPU, Device
 from gensim_tfw2v.runtime.private_tensorflow import call_with_tensors
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
-from gensim_tfw2v.steps.kernel import Kernel, kernel_on
+from gensim_tfw2v.steps.kernel import COMPILED, Kernel, kernel_on
 from gensim_tfw2v.steps.settings import StepSettings
 
 _ROWS_AT_ONCE = 4096  # so that filling and reading a table need no second copy of it
@@ -67,6 +68,7 @@ class LocalPlacement(Placement):
         self._maker = maker
         self._device = device
         self._kernel = steps or kernel_on(device)
+        self.trains_in_place = self._kernel.name == COMPILED and device == THE_CPU
         self._objective = arguments.objective_of(settings)
         # What follows the block's arguments. The graph of one core is the same without a loop around it.
         self._cores = (np.int32(calls.cores),) if calls.cores > 1 else ()
@@ -77,6 +79,7 @@ class LocalPlacement(Placement):
         self._turns = threading.BoundedSemaphore(calls.at_once) if takes_turns else contextlib.nullcontext()
         self._arguments = arguments
         self._variables: dict[str, Any] = {}
+        self._in_place: Mapping[str, Float32Array] = {}
         self._lock_factors = np.ones(1, np.float32)
 
     def _make_graph(self) -> None:
@@ -90,7 +93,11 @@ class LocalPlacement(Placement):
 
     def load(self, tables: ModelTables) -> None:
         self._lock_factors = np.array(tables.lock_factors, dtype=np.float32)
-        for name, values in tables.present().items():
+        self._in_place = tables.in_place
+        for name, rows in tables.in_place.items():
+            (memory,) = self._arguments.as_tensors(rows)
+            self._variables[name] = self._variable(name, memory)
+        for name, values in tables.copied().items():
             self.load_table(name, values)
 
     def load_table(self, name: str, values: Float32Array) -> None:
@@ -112,9 +119,13 @@ class LocalPlacement(Placement):
                 f"{name} of {shape[0]} rows take {size:,} bytes, for which {self._device.name} has no room; choose a "
                 "smaller vector_size, a larger min_count, or another device"
             ) from None
+        return self._variable(name, zeros)
+
+    def _variable(self, name: str, rows: Any) -> Any:
+        """Return a variable whose memory is that of a tensor."""
         # TensorFlow would prepare the graph again for tables of another declared shape, and keep both.
         declared = self._tf.TensorShape([None, None])
-        return self._tf.Variable(zeros, trainable=False, name=name, shape=declared)
+        return self._tf.Variable(rows, trainable=False, name=name, shape=declared)
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
         began = time.perf_counter()
@@ -153,7 +164,7 @@ class LocalPlacement(Placement):
                 return call_with_tensors(graph, tensors)
 
     def read_into(self, tables: ModelTables) -> None:
-        for name, values in tables.present().items():
+        for name, values in tables.copied().items():
             self.read_table(name, values)
 
     def read_table(self, name: str, values: Float32Array) -> None:
@@ -162,6 +173,8 @@ class LocalPlacement(Placement):
             values[rows] = self.rows(name, rows.start, rows.stop)[:, : values.shape[1]]
 
     def rows(self, table: str, first: int, end: int) -> Float32Array:
+        if table in self._in_place:
+            read_ahead(self._in_place[table][first:end])
         return self._read(table, np.arange(first, end, dtype=np.int32))
 
     def _read(self, table: str, numbers: Int32Array) -> Float32Array:
@@ -173,6 +186,7 @@ class LocalPlacement(Placement):
 
     def close(self) -> None:
         self._variables.clear()
+        self._in_place = {}
 
 
 def _pieces(values: Float32Array) -> Iterator[slice]:
