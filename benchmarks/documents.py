@@ -31,8 +31,8 @@ _SETTINGS = ("words", "document_words", "modes", "systems", "epochs", "workers",
 _NOTES = (
     "Documents are consecutive parts of the corpus with equally many words. A document of a text is about what the "
     f"next one is about. neighbours: percent of documents whose next document is among the {NEAR} nearest ones.",
-    "found again: percent of documents, one in twenty, that are nearest to the vector that is inferred from their words.",
-    "documents/s: inferred by gensim's `infer_vector`, one after the other, and by `infer_corpus` of ours, all at once.",
+    "found again: percent of documents, one in twenty, that are nearest to the vector inferred from their words.",
+    "documents/s: inferred by gensim's `infer_vector` one after the other, and by `infer_corpus` of ours all at once.",
     "words/s: words of all epochs divided by the seconds of `train()`, with TensorFlow loaded before.",
 )
 
