@@ -20,7 +20,7 @@ def _with_flags(group: str) -> tuple[Argument, ...]:
 MEMBERS: Mapping[str, tuple[Argument, ...]] = {
     "checkpoints": _with_flags(CHECKPOINT_FLAGS),
     "validation": VALIDATION_ARGUMENTS,
-    "cache": _with_flags(MEMORY_FLAGS),
+    "cache": tuple(argument for argument in _with_flags(MEMORY_FLAGS) if argument.name.startswith("cache_")),
     "cluster": _with_flags(CLUSTER_FLAGS),
 }
 
