@@ -26,8 +26,9 @@ import builtins, io, os, socket, sys
 import multiprocessing.util  # which forks where it can, and is no part of this package
 for module in ("fcntl", "resource"):
     sys.modules[module] = None
-for owner, name in ((os, "register_at_fork"), (os, "fork"), (os, "sched_getaffinity"), (socket, "SO_BINDTODEVICE")):
-    delattr(owner, name)
+for name in ("register_at_fork", "fork", "sched_getaffinity", "posix_fallocate"):
+    delattr(os, name)
+del socket.SO_BINDTODEVICE
 LINUX = "/proc", "/sys/fs/cgroup"
 
 def hidden(function):
@@ -66,13 +67,15 @@ with tempfile.TemporaryDirectory() as folder:
     before = model.wv.vectors.copy()
     model.save(folder + "/model")
     loaded = TFWord2Vec.load(folder + "/model")
-    resumed = TFWord2Vec.resume(folder + "/checkpoints", corpus_file=corpus, epochs=3)
+    resumed = TFWord2Vec.resume(folder + "/checkpoints", corpus_file=corpus, epochs=3, tables_dir=folder)
     print(np.isfinite(before).all(), np.array_equal(loaded.wv.vectors, before), np.abs(resumed.wv.vectors).max() > 0.1)
 """
 
 
 def test_one_module_asks_for_what_only_some_systems_have() -> None:
-    linux = re.compile(r'import fcntl|msvcrt|register_at_fork|SO_BINDTODEVICE|"/proc|os\.fork\b|import resource')
+    linux = re.compile(
+        r'import fcntl|msvcrt|register_at_fork|SO_BINDTODEVICE|posix_fallocate|"/proc|os\.fork\b|import resource'
+    )
     asking = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py") if linux.search(path.read_text())}
     assert asking == {"runtime/system.py"}
 
