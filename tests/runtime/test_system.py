@@ -67,7 +67,7 @@ with tempfile.TemporaryDirectory() as folder:
     before = model.wv.vectors.copy()
     model.save(folder + "/model")
     loaded = TFWord2Vec.load(folder + "/model")
-    resumed = TFWord2Vec.resume(folder + "/checkpoints", corpus_file=corpus, epochs=3, tables_dir=folder)
+    resumed = TFWord2Vec.resume(folder + "/checkpoints", corpus_file=corpus, epochs=3)
     print(np.isfinite(before).all(), np.array_equal(loaded.wv.vectors, before), np.abs(resumed.wv.vectors).max() > 0.1)
 """
 
@@ -84,6 +84,15 @@ def test_without_linux_every_module_is_imported() -> None:
     done = run_script(WITHOUT_LINUX + IMPORT_EVERYTHING)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["True", "16", "0", "[0.0,", "0.0,", "0.0]"]
+
+
+def test_without_linux_tables_in_files_have_their_size(tmp_path: Path) -> None:
+    script = "from gensim_tfw2v.files.mapped_rows import rows_in_files\n"
+    script += (
+        f"rows = rows_in_files({str(tmp_path)!r}, {{'inputs': (3000, 5)}})['inputs']\nrows[:] = 1\nprint(rows.sum())"
+    )
+    done = run_script(WITHOUT_LINUX + script)
+    assert done.stdout.split() == ["15000.0"], done.stderr
 
 
 @pytest.mark.slow
