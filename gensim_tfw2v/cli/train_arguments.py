@@ -146,8 +146,8 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
                 raise CommandError(
                     f"{flag_of(name)} {'does not go with' if is_on else 'is for'} --{switch}; leave it out"
                 )
-    if arguments.documents and isinstance(arguments.epochs, _Default):
-        settings["epochs"] = _EPOCHS_OF_DOCUMENTS
+    of_documents = arguments.documents and isinstance(arguments.epochs, _Default)
+    settings["epochs"] = _EPOCHS_OF_DOCUMENTS if of_documents else int(arguments.epochs)  # as checkpoints hold it
     if (dm_mean := settings.pop("dm_mean", None)) is not None:
         settings["cbow_mean"] = dm_mean  # under which models and checkpoints have it
     settings["logdir"] = _log_of(arguments)

@@ -90,6 +90,19 @@ def test_a_killed_command_goes_on_and_a_finished_one_writes_its_model_again(
     np.testing.assert_array_equal(vectors_in(output), vectors_in(tmp_path / "whole.kv"))
 
 
+@pytest.mark.parametrize("tables", [[], ["--tables-dir", "."]], ids=["in memory", "in files"])
+def test_a_finished_command_without_a_number_of_epochs_writes_its_model_again(
+    tmp_path: Path, tables: list[str]
+) -> None:
+    corpus, output = write_corpus(tmp_path), tmp_path / "model.kv"
+    arguments = command(corpus, output, tmp_path / "checkpoints", *tables)
+    assert cli.main(arguments) == 0
+    trained = vectors_in(output)
+    output.unlink()
+    assert cli.main([*arguments, "--resume", "--force"]) == 0
+    np.testing.assert_array_equal(vectors_in(output), trained)
+
+
 def test_a_training_that_is_told_to_end_writes_a_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Schedulers and container engines send SIGTERM."""
     after_chunk, chunks = Checkpointer.after_chunk, iter(range(100))

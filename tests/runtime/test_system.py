@@ -26,8 +26,9 @@ import builtins, io, os, socket, sys
 import multiprocessing.util  # which forks where it can, and is no part of this package
 for module in ("fcntl", "resource"):
     sys.modules[module] = None
-for owner, name in ((os, "register_at_fork"), (os, "fork"), (os, "sched_getaffinity"), (socket, "SO_BINDTODEVICE")):
-    delattr(owner, name)
+for name in ("register_at_fork", "fork", "sched_getaffinity", "posix_fallocate"):
+    delattr(os, name)
+del socket.SO_BINDTODEVICE
 LINUX = "/proc", "/sys/fs/cgroup"
 
 def hidden(function):
@@ -72,7 +73,9 @@ with tempfile.TemporaryDirectory() as folder:
 
 
 def test_one_module_asks_for_what_only_some_systems_have() -> None:
-    linux = re.compile(r'import fcntl|msvcrt|register_at_fork|SO_BINDTODEVICE|"/proc|os\.fork\b|import resource')
+    linux = re.compile(
+        r'import fcntl|msvcrt|register_at_fork|SO_BINDTODEVICE|posix_fallocate|"/proc|os\.fork\b|import resource'
+    )
     asking = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py") if linux.search(path.read_text())}
     assert asking == {"runtime/system.py"}
 
@@ -81,6 +84,15 @@ def test_without_linux_every_module_is_imported() -> None:
     done = run_script(WITHOUT_LINUX + IMPORT_EVERYTHING)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["True", "16", "0", "[0.0,", "0.0,", "0.0]"]
+
+
+def test_without_linux_tables_in_files_have_their_size(tmp_path: Path) -> None:
+    script = "from gensim_tfw2v.files.mapped_rows import rows_in_files\n"
+    script += (
+        f"rows = rows_in_files({str(tmp_path)!r}, {{'inputs': (3000, 5)}})['inputs']\nrows[:] = 1\nprint(rows.sum())"
+    )
+    done = run_script(WITHOUT_LINUX + script)
+    assert done.stdout.split() == ["15000.0"], done.stderr
 
 
 @pytest.mark.slow
