@@ -170,7 +170,7 @@ def tfword2vec_class() -> type[Any]:
     return our_class
 
 
-@pytest.fixture(params=["gensim", "tfword2vec"])
+@pytest.fixture(params=[pytest.param("gensim", marks=pytest.mark.slow), "tfword2vec"])
 def word2vec_class(request: pytest.FixtureRequest) -> type[Any]:
     """Return gensim's class, then ours."""
     chosen: type[Any] = Word2Vec if request.param == "gensim" else request.getfixturevalue("tfword2vec_class")

@@ -244,8 +244,8 @@ def _with_documents(entry: DesignPromises) -> DesignPromises:
         name=f"{entry.name}-documents",
         tolerance=2 * entry.tolerance,
         documents=True,
-        all_slow=entry.distribution != "downpour",
-        slow=entry.slow | {"killed_worker", "ctrl_c", "threads_and_descriptors", "resumes_equally", "weighs"},
+        all_slow=not entry.is_local,
+        slow=entry.slow | {"ctrl_c", "threads_and_descriptors"},
     )
 
 
