@@ -70,7 +70,7 @@ def assert_on_disk(model: Word2Vec) -> None:
     assert all(whole_rows(matrix) is not None for matrix in matrices(model).values())
 
 
-@pytest.mark.parametrize("optimizer", ["sgd", "adagrad", None])
+@pytest.mark.parametrize("optimizer", [pytest.param("sgd", marks=pytest.mark.slow), "adagrad", None])
 @pytest.mark.parametrize("mode", MODES)
 def test_vectors_are_those_of_a_training_in_memory(tmp_path: Path, mode: str, optimizer: str | None) -> None:
     settings = {**MODES[mode], "optimizer": optimizer}
@@ -260,7 +260,11 @@ def test_training_by_other_steps_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "stage, sentence", [("checkpoint", 11000), ("write", 11000)], ids=["between checkpoints", "in a checkpoint"]
+    "stage, sentence",
+    [
+        pytest.param("checkpoint", 11000, id="between checkpoints", marks=pytest.mark.slow),
+        pytest.param("write", 11000, id="in a checkpoint"),
+    ],
 )
 def test_a_killed_training_resumes_with_the_same_vectors(tmp_path: Path, stage: str, sentence: int) -> None:
     checkpoints, tables = tmp_path / "checkpoints", tmp_path / "tables"

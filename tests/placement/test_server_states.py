@@ -154,6 +154,7 @@ def kept_on_servers(**settings: Any) -> TFWord2Vec:
     return untrained("skipgram-negative", **LENGTHY | place | settings)
 
 
+@pytest.mark.slow
 def test_a_resumed_training_gives_the_vectors_and_states_of_one_that_nothing_stopped(tmp_path: Path) -> None:
     whole, stopped = train(kept_on_servers()), kept_on_servers(checkpoint_dir=tmp_path)
     with pytest.raises(StopError):

@@ -40,10 +40,10 @@ MODES: dict[str, dict[str, Any]] = {
     "cbow-hs with Adagrad": {"sg": 0, "hs": 1, "negative": 0, "optimizer": "adagrad"},
 }
 
-DESIGNS: dict[str, tuple[dict[str, Any], list[str]]] = {  # with the modes that every run of the tests has
-    "downpour": ({}, ["cbow-hs with Adagrad"]),
-    "overlap": ({"cluster_overlap": True}, []),
-    "rounds": ({"distribution": "synchronous"}, []),
+DESIGNS: dict[str, dict[str, Any]] = {
+    "downpour": {},
+    "overlap": {"cluster_overlap": True},
+    "rounds": {"distribution": "synchronous"},
 }
 
 
@@ -77,6 +77,7 @@ def trained(cluster: Addresses, device: str | None, **others: Any) -> TFWord2Vec
     return TFWord2Vec(SENTENCES, **SMALL | {"workers": 1} | others, cluster=cluster, device=device)
 
 
+@pytest.mark.slow
 def test_another_device_of_the_workers_trains_the_same_vectors(
     cluster: Addresses, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -89,14 +90,9 @@ def test_another_device_of_the_workers_trains_the_same_vectors(
 
 
 @pytest.mark.usefixtures("stand_in", "plain_steps")
-@pytest.mark.parametrize(
-    ("design", "mode"),
-    [
-        pytest.param(design, mode, id=f"{design_name}-{name}", marks=[] if name in quick else [pytest.mark.slow])
-        for design_name, (design, quick) in DESIGNS.items()
-        for name, mode in MODES.items()
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
+@pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
 def test_the_kernel_of_gpus_trains_on_workers_as_the_cpu_does(
     cluster: Addresses, design: dict[str, Any], mode: dict[str, Any]
 ) -> None:
@@ -108,9 +104,8 @@ def test_the_kernel_of_gpus_trains_on_workers_as_the_cpu_does(
 
 
 @pytest.mark.usefixtures("stand_in")
-@pytest.mark.parametrize(
-    "in_call", [pytest.param(None, id="a block", marks=pytest.mark.slow), pytest.param(3, id="three blocks")]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("in_call", [None, 3], ids=["a block", "three blocks"])
 def test_workers_with_gpus_correct_their_changes_and_learn(cluster: Addresses, in_call: int | None) -> None:
     arguments = {**SMALL, "sg": 1, "epochs": 3, "workers": 2, "batch_words": 1000, "blocks_per_call": in_call}
     model = TFWord2Vec(two_topics(1000), **arguments, alpha=0.05, cluster=cluster, device="gpu")

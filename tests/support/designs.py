@@ -154,7 +154,7 @@ _TABLE = (
             ({"compute_dtype": "bfloat16"}, "multiplies in float32"),
             ({"optimizer": "adagrad"}, "no server has all numbers of a gradient"),
         ),
-        slow=_LOSSES | _LENGTHY | {"ctrl_c", "resumes_in_training_equally", "threads_and_descriptors"},
+        all_slow=True,
     ),
     replace(
         _ON_WORKERS,
@@ -171,7 +171,7 @@ _TABLE = (
             ({"merge": "concatenate"}, "merge='concatenate'"),
             ({"sampling": "equal", "sampling_rate": 0.5}, "takes no sampling_rate"),
         ),
-        slow=_LOSSES | {"equal_runs_of_several", "resumes_equally", "weighs"},
+        all_slow=True,
     ),
     replace(
         _ON_SERVERS,
@@ -188,7 +188,7 @@ _TABLE = (
         weighs=_UNWEIGHTED,
         takes=frozenset(("lbfgs_history",)),
         refuses=(_FROZEN, *_ALSO_NOT_BY_LBFGS, ({"cluster_dtype": "bfloat16"}, "cluster_dtype='bfloat16'")),
-        slow=_LOSSES | _LENGTHY | {"equal_runs_of_several", "ctrl_c", "threads_and_descriptors"},
+        all_slow=True,
     ),
 )
 _SOLO = replace(
