@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v import tuning
-from gensim_tfw2v.arrays import Float32Array, Int32Array, aligned_empty
+from gensim_tfw2v.arrays import Float32Array, Int32Array
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_task import (
     NOTHING_TRAINED,
@@ -112,23 +112,14 @@ class LocalPlacement(Placement):
     def _zeros(self, name: str, shape: tuple[int, ...]) -> Any:
         """Return a table of zeros; raise MemoryError if the device has no room for it."""
         try:
-            zeros = self._memory(shape)
-        except (MemoryError, self._tf.errors.ResourceExhaustedError):
+            zeros = self._tf.raw_ops.Fill(dims=shape, value=np.float32(0))
+        except self._tf.errors.ResourceExhaustedError:
             size = 4 * math.prod(shape)
             raise MemoryError(
                 f"{name} of {shape[0]} rows take {size:,} bytes, for which {self._device.name} has no room; choose a "
                 "smaller vector_size, a larger min_count, or another device"
             ) from None
         return self._variable(name, zeros)
-
-    def _memory(self, shape: tuple[int, ...]) -> Any:
-        """Return a tensor of zeros. For large arrays NumPy asks for large pages, in which rows are found sooner."""
-        if self._device != THE_CPU:
-            return self._tf.raw_ops.Fill(dims=shape, value=np.float32(0))
-        zeros = aligned_empty(shape, np.float32)
-        zeros[...] = 0
-        (tensor,) = self._arguments.as_tensors(zeros)
-        return tensor
 
     def _variable(self, name: str, rows: Any) -> Any:
         """Return a variable whose memory is that of a tensor."""
