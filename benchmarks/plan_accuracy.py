@@ -95,10 +95,10 @@ def _profile(name: str | None) -> Any:
 
 def plan_for(configuration: str, arguments: argparse.Namespace, profile: Any) -> Any:
     """Return the plan of a configuration."""
+    from gensim_tfw2v.arguments.units import bits_a_second
     from gensim_tfw2v.planning.corpus_sample import estimate_corpus
     from gensim_tfw2v.planning.machines import DOWNPOUR, HERE, Layout, Machine
     from gensim_tfw2v.planning.plan import plan_of
-    from gensim_tfw2v.planning.units import bits_a_second
     from gensim_tfw2v.planning.workload import Workload
 
     corpus = estimate_corpus(arguments.corpus, arguments.min_count)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gensim_tfw2v.arguments.units import bits_a_second
 from gensim_tfw2v.planning.frequencies import WordFrequencies
-from gensim_tfw2v.planning.units import bits_a_second
 from gensim_tfw2v.planning.workload import Workload
 from simulation.costs import Costs
 from simulation.scenario import DESIGNS, DOWNPOUR, Scenario

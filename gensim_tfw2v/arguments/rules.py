@@ -10,6 +10,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from gensim_tfw2v.arguments.units import binary_byte_count
+
 
 def check_keyed_vectors(function: str, given: Any) -> None:
     """Raise TypeError if a function that takes gensim's KeyedVectors gets something without words, such as a model."""
@@ -121,9 +123,17 @@ class WholeNumber(Number):
 
 @dataclass(frozen=True)
 class Bytes(WholeNumber):
-    """A number of bytes; a command line also takes sizes such as 512M."""
+    """A number of bytes, which may be a text such as "512M"."""
 
     least: float = 0
+    note: str = ' of bytes, or a text such as "512M"'
+
+    def plain(self, name: str, value: Any) -> Any:
+        """Return the number as an int; raise ValueError for others, or TypeError if it is neither number nor text."""
+        try:
+            return super().plain(name, binary_byte_count(value) if isinstance(value, str) else value)
+        except ValueError:
+            raise ValueError(f"{name} must be {self.wanted()}, got {value!r}") from None
 
 
 _SECONDS = {

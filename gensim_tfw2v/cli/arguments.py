@@ -21,7 +21,7 @@ from gensim_tfw2v.arguments.rules import (
     WholeNumber,
     Words,
 )
-from gensim_tfw2v.planning.units import binary_byte_count
+from gensim_tfw2v.arguments.units import binary_byte_count
 from gensim_tfw2v.runtime.cores import CoreCount
 from gensim_tfw2v.training.early_stopping import EarlyStopping, EarlyStoppingRule
 

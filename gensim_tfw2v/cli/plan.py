@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 
 from gensim_tfw2v.arguments.argument import flag_of
+from gensim_tfw2v.arguments.units import bits_a_second, byte_count, whole_count
 from gensim_tfw2v.cli.arguments import add_switch, add_value, positive_number, read_by, real_number, whole_number
 from gensim_tfw2v.cli.errors import CommandError, refusing
 from gensim_tfw2v.cli.inputs import check_corpus
 from gensim_tfw2v.planning.machines import DESIGNS
 from gensim_tfw2v.planning.profiles import CALIBRATED, MODES, Profile, profile_named, write_calibrated
-from gensim_tfw2v.planning.units import bits_a_second, byte_count, whole_count
 
 DESCRIPTION = """Say how much memory, network and time a training takes on one machine or on a cluster, what limits its
 speed, and which commands start it. Nothing is trained, except by --calibrate, which measures this machine for about

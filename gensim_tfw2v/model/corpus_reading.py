@@ -30,6 +30,7 @@ from gensim_tfw2v.corpus.shards import EncodedCorpus, header_of, is_encoded, raw
 from gensim_tfw2v.corpus.sources import EncodedSource, FileSource, Reading, Source
 from gensim_tfw2v.corpus.table_file import check_table, is_table
 from gensim_tfw2v.corpus.text_file import is_compressed
+from gensim_tfw2v.model.arguments import plain_arguments
 from gensim_tfw2v.runtime.cores import ALL_CORES
 from gensim_tfw2v.runtime.tensorflow import import_ahead, usable_cores
 from gensim_tfw2v.training.display import ScanBar, ScanLog, SentenceScanLog, counted_sentences, wants_bar
@@ -176,7 +177,8 @@ class CorpusReader:
 
 
 def _budget(model: Word2Vec) -> CacheBudget:
-    return CacheBudget(model.cache_memory, model.cache_disk, model.cache_dir)
+    sizes = plain_arguments({"cache_memory": model.cache_memory, "cache_disk": model.cache_disk})
+    return CacheBudget(sizes["cache_memory"], sizes["cache_disk"], model.cache_dir)
 
 
 def _processes(workers: int) -> int:

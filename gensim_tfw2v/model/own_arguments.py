@@ -127,10 +127,10 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
     Argument(
         "cache_memory",
         2**28,
-        "int",
-        "Bytes of memory that the encoded corpus, 4 a word, may take. A corpus that fits is read once, not once an "
-        "epoch, unless an iterable yields [other sentences](docs/how-to/corpora.md#other-sentences-in-every-epoch) on "
-        "each pass. 0 reads it every epoch",
+        "int or str",
+        'Bytes of memory, as a number or a text such as `"2G"`, that the encoded corpus, 4 a word, may take. A corpus '
+        "that fits is read once, not once an epoch, unless an iterable yields [other "
+        "sentences](docs/how-to/corpora.md#other-sentences-in-every-epoch) on each pass. 0 reads it every epoch",
         rule=Bytes(),
         flag=Flag(
             MEMORY_FLAGS, "BYTES", "memory that the encoded corpus may take, as 500000, 512M or 2G", default="256M"
@@ -139,7 +139,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
     Argument(
         "cache_disk",
         0,
-        "int",
+        "int or str",
         "Bytes of disk that the encoded corpus may take if it does not fit `cache_memory`",
         rule=Bytes(),
         flag=Flag(MEMORY_FLAGS, "BYTES", "disk space for a corpus that exceeds --cache-memory"),

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
+from gensim_tfw2v.arguments.units import duration
 from gensim_tfw2v.planning.machines import AVERAGING, DOWNPOUR, HERE, Layout, Machine
 from gensim_tfw2v.planning.plan import Plan, plan_of
 from gensim_tfw2v.planning.profiles import Profile
 from gensim_tfw2v.planning.speed import LIMITS_OF_SERVERS
-from gensim_tfw2v.planning.units import duration
 from gensim_tfw2v.planning.workload import Workload
 
 _MOST_TASKS = 1024  # of each kind

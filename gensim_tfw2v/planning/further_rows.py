@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.arguments.argument import flag_of
+from gensim_tfw2v.arguments.units import large, size
 from gensim_tfw2v.arrays import Int64Array
 from gensim_tfw2v.planning.machines import HERE, Machine
 from gensim_tfw2v.planning.output import CHECKPOINT_SECONDS, table_text, train_command, workload_rows
 from gensim_tfw2v.planning.tasks import memory_here
-from gensim_tfw2v.planning.units import large, size
 from gensim_tfw2v.planning.workload import Workload
 
 NGRAM_DEFAULTS = {"min_n": 3, "max_n": 6, "bucket": 2_000_000}

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from gensim_tfw2v.arguments.argument import flag_of
+from gensim_tfw2v.arguments.units import duration, large, size
 from gensim_tfw2v.corpus.shards import is_encoded
 from gensim_tfw2v.planning.choice import Choice
 from gensim_tfw2v.planning.machines import DOWNPOUR, HERE
 from gensim_tfw2v.planning.plan import Plan
-from gensim_tfw2v.planning.units import duration, large, size
 from gensim_tfw2v.planning.workload import Workload
 
 CHECKPOINT_SECONDS = 600.0  # `checkpoint_every`

@@ -10,6 +10,7 @@ from typing import Any
 
 from gensim_tfw2v.arguments.rules import Choice as OneOf
 from gensim_tfw2v.arguments.rules import Number, PositiveNumber, Rule, WholeNumber
+from gensim_tfw2v.arguments.units import bits_a_second, byte_count
 from gensim_tfw2v.arrays import Int64Array
 from gensim_tfw2v.planning.choice import Choice, Wish, choose_plan
 from gensim_tfw2v.planning.corpus_sample import estimate_corpus
@@ -19,7 +20,6 @@ from gensim_tfw2v.planning.machines import DESIGNS, Machine
 from gensim_tfw2v.planning.output import as_object, as_text
 from gensim_tfw2v.planning.profiles import MODES, Profile, profile_named
 from gensim_tfw2v.planning.tasks import fits_cache
-from gensim_tfw2v.planning.units import bits_a_second, byte_count
 from gensim_tfw2v.planning.workload import Workload
 from gensim_tfw2v.runtime.cores import allowed_cores
 

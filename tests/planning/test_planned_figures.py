@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.arguments.units import bits_a_second
 from gensim_tfw2v.planning.frequencies import WordFrequencies
 from gensim_tfw2v.planning.machines import AVERAGING, DOWNPOUR, HERE, Layout, Machine
 from gensim_tfw2v.planning.plan import Plan, plan_of
 from gensim_tfw2v.planning.profiles import AMX, AVX2, Profile
 from gensim_tfw2v.planning.tasks import averaging_traffic
-from gensim_tfw2v.planning.units import bits_a_second
 from gensim_tfw2v.planning.workload import Workload
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from gensim_tfw2v.planning.units import binary_byte_count, bits_a_second, byte_count, duration, large, size, whole_count
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.arguments.units import (
+    binary_byte_count,
+    bits_a_second,
+    byte_count,
+    duration,
+    large,
+    size,
+    whole_count,
+)
+from gensim_tfw2v.corpus.cache import CacheBudget
+from gensim_tfw2v.model import corpus_reading
 
 
 @pytest.mark.parametrize(
@@ -66,3 +77,11 @@ def test_numbers_are_shown_with_few_digits() -> None:
     assert shown == ["8.5 s", "10 min", "10 hours", "11.6 days", "31.7 years"]
     assert [size(each) for each in (12, 1_300_000_000, 2.44e12)] == ["12 bytes", "1.3 GB", "2.4 TB"]
     assert [large(each) for each in (840_000, 2e8, 1e12)] == ["840,000", "200 million", "1 trillion"]
+
+
+def test_the_cache_takes_a_size_as_a_text() -> None:
+    sentences = [["cat", "say", "meow"], ["dog", "say", "woof"]] * 50
+    model = TFWord2Vec(sentences, min_count=1, vector_size=4, cache_memory="1M", cache_disk="2G", epochs=1)
+    assert corpus_reading._budget(model) == CacheBudget(2**20, 2**31)
+    with pytest.raises(ValueError, match="cache_memory must be a whole number of at least 0 of bytes, or a text such"):
+        TFWord2Vec(cache_memory=1.5)  # type: ignore[arg-type]
