@@ -50,13 +50,13 @@ find_minor_version() {
     fail "no Python of version 3.10 to 3.13 found"
 }
 
-# Prints how many files of tests run side by side: two a core, as tests spend half of their time waiting, but at most
-# four, each with 2 GB of memory.
+# Prints how many files of tests run side by side: so many a core, as tests spend half of their time waiting, but at
+# most four, each with 2 GB of memory.
 processes() {
     local cores memory
-    cores=$(nproc)
+    cores=$(($1 * $(nproc)))
     memory=$(awk '/MemAvailable/ { print int($2 / 2097152) }' /proc/meminfo)
-    printf '%s\n' $((2 * cores < 4 ? 2 * cores : 4)) "$((memory > 0 ? memory : 1))" | sort -n | head -1
+    printf '%s\n' $((cores < 4 ? cores : 4)) "$((memory > 0 ? memory : 1))" | sort -n | head -1
 }
 
 make_environment() {
