@@ -80,7 +80,7 @@ static void score_places(Run *run) {
     }
 }
 
-/* The same where tokens of a document have one hidden vector. */
+/* How often the hidden vectors of documents are trained with a negative: as often as all their tokens together. */
 static const float *weights_by_document(const Run *run, int32_t negative, float each) {
     float *weights = run->negative_weights;
     memcpy(weights, run->vector_pairs, (size_t)run->by_token * sizeof(float));
