@@ -172,7 +172,7 @@ static void spread_gradients(Run *run) {
 
 /* Finds the tokens that have hidden vectors in common, and how many of these there are. */
 static void number_vectors(Run *run) {
-    run->has_windows = run->skip_gram || has(run->call, CONCATENATED);
+    run->has_windows = false;
     for (int64_t token = 0; token < run->tokens && !run->has_windows; token++)
         run->has_windows = has_contexts(run, token);
     int32_t last = -1;
@@ -195,7 +195,7 @@ static void sum_documents(Run *run) {
 }
 
 void read_hidden(Run *run) {
-    number_vectors(run);
+    if (run->documents && !has(run->call, CONCATENATED)) number_vectors(run);
     if (!run->has_windows) {
         sum_documents(run);
         return;

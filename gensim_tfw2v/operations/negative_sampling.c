@@ -105,9 +105,14 @@ static const float *weights_of_negative(Run *run, int32_t negative) {
     return weights;
 }
 
-static void score_negatives(Run *run, const int32_t *ids) {
+/* Counts the pairs of the tokens that have a hidden vector in common. */
+static void count_pairs_of_vectors(Run *run) {
     memset(run->vector_pairs, 0, (size_t)run->by_token * sizeof(float));
     for (int64_t t = 0; t < run->tokens; t++) run->vector_pairs[run->vector_of[t]] += run->pair_counts[t];
+}
+
+static void score_negatives(Run *run, const int32_t *ids) {
+    if (run->vectors < run->tokens) count_pairs_of_vectors(run);
     TokenSpan all = {0, rounded_up(run->vectors, LANES) / LANES};
     for (int64_t k = 0; k < run->negatives; k += TILE_CANDIDATES) {
         int64_t at = run->negatives_at + k;

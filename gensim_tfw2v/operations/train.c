@@ -176,6 +176,9 @@ static bool make_room(Call *call, Run *run) {
     if (!room.first) return false;
     lay_out(run, &room);
     find_chances(run);
+    run->has_windows = true; /* until a run of documents alone says otherwise */
+    run->vectors = run->tokens;
+    for (int64_t token = 0; token < run->tokens; token++) run->vector_of[token] = (int32_t)token;
     point_at(run->hidden_rows, run->hidden, run->width, run->tokens + ROWS_TOGETHER);
     point_at(run->gradient_rows, run->gradients, run->width, run->tokens);
     point_at(run->copy_rows, run->copies, run->width, run->candidates);
