@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ UInt8Array = npt.NDArray[np.uint8]
 Counts = npt.NDArray[np.int64 | np.float64]
 
 ALIGNMENT = 64  # bytes; TensorFlow uses the memory of an array that begins at such an address without copying it
+_NUMBERS_AT_ONCE = 2**20  # of a matrix that is read or written
 
 
 def aligned_empty(shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
@@ -37,6 +39,13 @@ def aligned(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     copy = aligned_empty(array.shape, array.dtype)
     copy[...] = array
     return copy
+
+
+def pieces(matrix: Any) -> Iterator[slice]:
+    """Yield a few rows of a matrix at a time, so that who reads or fills it needs no second copy."""
+    step = max(1, _NUMBERS_AT_ONCE // matrix.shape[1])
+    for first in range(0, len(matrix), step):
+        yield slice(first, min(first + step, len(matrix)))
 
 
 def consecutive(begins: IntArray | int, sizes: IntArray) -> Int64Array:

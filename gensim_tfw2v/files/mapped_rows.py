@@ -8,15 +8,13 @@ import mmap
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from gensim_tfw2v.arrays import Float32Array, address_of
 from gensim_tfw2v.runtime.system import allocate
-
-_NUMBERS_AT_ONCE = 2**20  # of a matrix that is read or written
 
 
 class RowFile(mmap.mmap):
@@ -107,10 +105,3 @@ def without_gaps(matrix: Any) -> Any:
     (copy,) = rows_in_files(file.folder, {"a copy to be saved": matrix.shape}).values()
     copy[:] = matrix
     return copy
-
-
-def pieces(matrix: Float32Array) -> Iterator[slice]:
-    """Yield a few rows of a matrix at a time."""
-    step = max(1, _NUMBERS_AT_ONCE // matrix.shape[1])
-    for first in range(0, len(matrix), step):
-        yield slice(first, min(first + step, len(matrix)))

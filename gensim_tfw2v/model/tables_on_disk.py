@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from gensim.models import KeyedVectors, Word2Vec
 
-from gensim_tfw2v.arrays import Float32Array
-from gensim_tfw2v.files.mapped_rows import is_same, pieces, rows_in_files, whole_rows, without_gaps
+from gensim_tfw2v.arrays import Float32Array, pieces
+from gensim_tfw2v.files.mapped_rows import is_same, rows_in_files, whole_rows, without_gaps
 from gensim_tfw2v.model.optimizer_choice import choose_optimizer
 from gensim_tfw2v.model.tables import OUTPUTS, matrix_of, set_matrix, table_names
 from gensim_tfw2v.steps.settings import ADAGRAD

@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.arrays import Float32Array
+from gensim_tfw2v.arrays import Float32Array, pieces
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.corpus.positions import BEGINNING, PassPosition
 from gensim_tfw2v.placement.contract import ModelTables, Placement
 
-_NUMBERS_AT_ONCE = 2**20  # of a table that is read
 STATE_SUFFIX = ".state"
 """What the name of a table's states adds to the table's."""
 
@@ -96,11 +95,11 @@ class _PlacementWithStates(Placement):
     def read_into(self, tables: ModelTables) -> None:
         for name, values in tables.copied().items():
             states = tables.states.get(name)
-            for first, end in _pieces(values):
-                rows = self._placement.rows(name, first, end)
-                values[first:end] = rows[:, :-1]
+            for part in pieces(values):
+                rows = self._placement.rows(name, part.start, part.stop)
+                values[part] = rows[:, :-1]
                 if states is not None:
-                    states[first:end] = rows[:, -1]
+                    states[part] = rows[:, -1]
 
     def rows(self, table: str, first: int, end: int) -> Float32Array:
         rows = self._placement.rows(table.removesuffix(STATE_SUFFIX), first, end)
@@ -135,10 +134,3 @@ class _PlacementWithStates(Placement):
 
     def close(self) -> None:
         self._placement.close()
-
-
-def _pieces(values: Float32Array) -> Iterator[tuple[int, int]]:
-    """Yield the first row, and the one after the last, of pieces of a table."""
-    step = max(1, _NUMBERS_AT_ONCE // (values.shape[1] + 1))
-    for first in range(0, len(values), step):
-        yield first, min(first + step, len(values))

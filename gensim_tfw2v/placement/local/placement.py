@@ -7,14 +7,14 @@ import functools
 import math
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gensim_tfw2v import tuning
-from gensim_tfw2v.arrays import Float32Array, Int32Array
+from gensim_tfw2v.arrays import Float32Array, Int32Array, pieces
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_task import (
     NOTHING_TRAINED,
@@ -32,8 +32,6 @@ from gensim_tfw2v.runtime.private_tensorflow import call_with_tensors
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.kernel import COMPILED, Kernel, kernel_on
 from gensim_tfw2v.steps.settings import StepSettings
-
-_ROWS_AT_ONCE = 4096  # so that filling and reading a table need no second copy of it
 
 
 class LocalPlacement(Placement):
@@ -105,7 +103,7 @@ class LocalPlacement(Placement):
         with self._tf.device(self._device.place):
             if name not in self._variables:
                 self._variables[name] = self._zeros(name, values.shape)
-            for rows in _pieces(values):
+            for rows in pieces(values):
                 numbers = np.arange(rows.start, rows.stop, dtype=np.int32)
                 self._kernel.write_rows(table=self._memory_of(name), rows=numbers, values=np.asarray(values[rows]))
 
@@ -169,7 +167,7 @@ class LocalPlacement(Placement):
 
     def read_table(self, name: str, values: Float32Array) -> None:
         """Write the current values of one table, or its first columns, into an array."""
-        for rows in _pieces(values):
+        for rows in pieces(values):
             values[rows] = self.rows(name, rows.start, rows.stop)[:, : values.shape[1]]
 
     def rows(self, table: str, first: int, end: int) -> Float32Array:
@@ -187,9 +185,3 @@ class LocalPlacement(Placement):
     def close(self) -> None:
         self._variables.clear()
         self._in_place = {}
-
-
-def _pieces(values: Float32Array) -> Iterator[slice]:
-    """Yield a few rows of a table at a time."""
-    for first in range(0, len(values), _ROWS_AT_ONCE):
-        yield slice(first, min(first + _ROWS_AT_ONCE, len(values)))
