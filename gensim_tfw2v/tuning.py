@@ -106,6 +106,9 @@ LEAST_WINDOW_FOR_RUNNING_SUMS = 6  # of CBOW; narrower windows are as fast or fa
 # once START and the sum of its gradients' squares come to FACTOR². `operations/adagrad.h` has the same numbers.
 ADAGRAD_FACTOR, ADAGRAD_START = 200.0, 100.0
 MOST_CBOW_ALPHA_FOR_ADAGRAD = 0.05  # with higher rates, CBOW scores as high or higher with SGD
+EPOCHS_FOR_SGD = 20  # with as many, words score as high or higher with SGD
+DBOW_EPOCHS_FOR_SGD = 40  # the same for distributed bags of words; distributed memory scores higher with Adagrad
+LEAST_WORDS_FOR_SGD = 5_000_000  # of all these epochs together; with fewer, Adagrad still scores higher
 WORDS_THAT_SAY_WHAT_THEY_ARE = 10_000  # text, or ids of nodes and items, which SGD trains
 LEAST_TOKENS_FOR_SPARE_THREAD = 256  # on small corpora one more thread's stale gradients cost quality
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from gensim.models import Word2Vec
 from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.batch_shape import is_flat
 from gensim_tfw2v.blocks.sampling import kept_counts, word_counts
-from gensim_tfw2v.model.documents import concatenates, trains_skip_gram
+from gensim_tfw2v.model.documents import concatenates, has_documents, trains_skip_gram
 from gensim_tfw2v.placement.designs import DESIGNS
 from gensim_tfw2v.steps.settings import ADAGRAD, SGD
 
@@ -23,11 +24,13 @@ def choose_optimizer(model: Word2Vec) -> str:
 
     That is Adagrad for text. Nodes of graphs and items of sessions score as high or higher with SGD, although nodes may
     be as unequally frequent as words. Their names have digits, or they are equally frequent. CBOW with a high learning
-    rate, and contexts that are concatenated, score lower with Adagrad, whose first steps are 20 times as long as SGD's.
+    rate, contexts that are concatenated, and many epochs of a corpus that is not tiny score lower with Adagrad, whose
+    first steps are 20 times as long as SGD's.
     """
+    counts = word_counts(model.wv)
     if DESIGNS[model.distribution].why_not(vars(model) | {"optimizer": ADAGRAD}) is not None:
         chosen, reason = SGD, f"distribution={model.distribution!r} has no other"
-    elif is_flat(kept_counts(word_counts(model.wv), None)):
+    elif is_flat(kept_counts(counts, None)):
         chosen, reason = SGD, "all words are about equally frequent"
     elif concatenates(model):
         chosen, reason = SGD, "concatenated contexts learn less with Adagrad"
@@ -35,10 +38,19 @@ def choose_optimizer(model: Word2Vec) -> str:
         chosen, reason = SGD, "most words have digits, as ids of nodes and items do"
     elif not trains_skip_gram(model) and model.alpha > tuning.MOST_CBOW_ALPHA_FOR_ADAGRAD:
         chosen, reason = SGD, f"CBOW with alpha={model.alpha} learns no better with Adagrad"
+    elif model.epochs >= _epochs_for_sgd(model) and model.epochs * counts.sum() >= tuning.LEAST_WORDS_FOR_SGD:
+        chosen, reason = SGD, f"{model.epochs} epochs learn no better with Adagrad"
     else:
         chosen, reason = ADAGRAD, "the words look like text"
     logger.info("optimizer=%r, because %s", chosen, reason)
     return chosen
+
+
+def _epochs_for_sgd(model: Word2Vec) -> float:
+    """Return with how many epochs a model of text scores as high or higher with SGD."""
+    if not has_documents(model):
+        return tuning.EPOCHS_FOR_SGD
+    return tuning.DBOW_EPOCHS_FOR_SGD if model.sg else math.inf
 
 
 def _are_ids(words: Sequence[Any]) -> bool:

@@ -22,10 +22,11 @@ from support.contract import (
     topic_gap,
     two_topics,
 )
+from support.documents import Tagged
 from support.mode_cases import EVERY_MODE
 from support.placements import shared_cluster
 
-from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v import TFDoc2Vec, TFWord2Vec, tuning
 
 CORPUS = two_topics()
 SETTINGS: dict[str, Any] = {**SMALL, "workers": 1, "seed": 3, "optimizer": "adagrad"}
@@ -74,6 +75,36 @@ def test_the_first_training_chooses_sgd_for_ids(name: Callable[[str], Any]) -> N
 @pytest.mark.parametrize(("sg", "alpha", "chosen"), [(0, 0.05, "adagrad"), (0, 0.1, "sgd"), (1, 0.1, "adagrad")])
 def test_the_first_training_chooses_sgd_for_cbow_with_a_high_rate(sg: int, alpha: float, chosen: str) -> None:
     assert TFWord2Vec(SENTENCES, **SMALL | {"sg": sg, "alpha": alpha}).optimizer == chosen
+
+
+@pytest.mark.parametrize("sg", [0, 1])
+@pytest.mark.parametrize(
+    ("epochs", "words", "chosen"),
+    [(19, 1_000_000, "adagrad"), (20, 1_000_000, "sgd"), (20, 10_000, "adagrad"), (600, 10_000, "sgd")],
+)
+def test_the_first_training_chooses_sgd_for_many_epochs_of_many_words(
+    sg: int, epochs: int, words: int, chosen: str
+) -> None:
+    model = TFWord2Vec(**SMALL | {"sg": sg})
+    _count(model, words)
+    model.train(SENTENCES, total_examples=len(SENTENCES), epochs=epochs)
+    assert model.optimizer == chosen
+
+
+@pytest.mark.parametrize(
+    ("dm", "epochs", "chosen"), [(0, 39, "adagrad"), (0, 40, "sgd"), (1, 40, "adagrad")], ids=["dbow", "dbow", "dm"]
+)
+def test_documents_take_more_epochs_until_sgd_is_chosen(
+    dm: int, epochs: int, chosen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tuning, "LEAST_WORDS_FOR_SGD", 1_000)
+    assert TFDoc2Vec(list(Tagged(SENTENCES)), **SMALL | {"dm": dm, "epochs": epochs}).optimizer == chosen
+
+
+def _count(model: Word2Vec, words: int) -> None:
+    """Give a model the vocabulary of the sentences, as if they were part of a corpus in which a word came so often."""
+    most_frequent, *others = sorted({word for sentence in SENTENCES for word in sentence})
+    model.build_vocab_from_freq({most_frequent: words} | dict.fromkeys(others, 1))
 
 
 def test_some_words_with_digits_are_text() -> None:

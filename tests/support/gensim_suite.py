@@ -13,6 +13,7 @@ import types
 import unittest
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 from gensim.models import word2vec
 
@@ -22,7 +23,7 @@ _TRIES = 3
 def load_gensim_tests(name: str, word2vec_class: Any = word2vec.Word2Vec) -> types.ModuleType:
     """Return a fresh copy of gensim's tests of Word2Vec under the given name, which test the given class."""
     module = load_tests_of_gensim("test_word2vec", name, word2vec=changed(word2vec, Word2Vec=word2vec_class))
-    _allow_for_chance(module.__dict__["TestWord2VecModel"])
+    _allow_for_chance(module, word2vec_class)
     return module
 
 
@@ -45,21 +46,26 @@ def changed(module: types.ModuleType, **replaced: Any) -> types.ModuleType:
     return copy
 
 
-def _allow_for_chance(case: type[unittest.TestCase]) -> None:
-    """Let the one test that asks several threads for the exact rank of a word try again when it misses.
+def _allow_for_chance(module: types.ModuleType, word2vec_class: Any) -> None:
+    """Let the one test that asks for the exact rank of a word try again, with another seed, when it misses.
 
-    gensim's own class misses that rank in one run of thirty (docs/evidence/measurements.md has the command).
+    gensim's own class, whose threads give other vectors each time, misses that rank in one run of eight
+    (docs/evidence/measurements.md has the command).
     """
+    case = module.__dict__["TestWord2VecModel"]
     test: Callable[[unittest.TestCase], None] = case.__dict__["test_parallel"]
 
     @functools.wraps(test)
     def test_parallel(self: unittest.TestCase) -> None:
-        for _ in range(_TRIES - 1):
-            try:
-                return test(self)
-            except self.failureException:
-                continue
-        return test(self)
+        for seed in range(1, _TRIES + 1):
+            seeded = changed(word2vec, Word2Vec=functools.partial(word2vec_class, seed=seed))
+            with mock.patch.dict(module.__dict__, word2vec=seeded):
+                try:
+                    return test(self)
+                except self.failureException:
+                    if seed == _TRIES:
+                        raise
+        return None
 
     type.__setattr__(case, "test_parallel", test_parallel)
 
