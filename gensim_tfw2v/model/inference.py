@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from gensim.models.doc2vec import Doc2Vec, TaggedDocument, TaggedLineDocument
-from gensim.models.keyedvectors import pseudorandom_weak_vector
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.corpus.documents import TagLists
@@ -18,6 +17,7 @@ from gensim_tfw2v.model.choices import block_maker, choices_for, moves_by_run
 from gensim_tfw2v.model.consistency import check_fits
 from gensim_tfw2v.model.corpus_reading import Corpus, CorpusReader
 from gensim_tfw2v.model.documents import check_documents, concatenates, with_documents
+from gensim_tfw2v.model.first_vectors import first_vectors
 from gensim_tfw2v.model.input_parts import input_parts
 from gensim_tfw2v.model.tables import tables_of
 from gensim_tfw2v.model.training_plan import make_placement, placement_for
@@ -80,12 +80,19 @@ class _NumberedDocuments:
 
 def _first_vectors(documents: Iterable[TaggedDocument], size: int) -> tuple[Float32Array, int]:
     """Return the vectors that gensim's `infer_vector` would begin with, and how many words there are."""
-    rows, words = [np.zeros((0, size), np.float32)], 0
+    seeds, words = [], 0
     for document in documents:
-        text = " ".join(map(str, document.words)) or " "  # without a text, gensim draws other numbers each time
-        rows.append(pseudorandom_weak_vector(size, seed_string=text)[np.newaxis])
+        # Without a text, gensim draws other numbers each time.
+        seeds.append(hash(_text_of(document.words) or " "))
         words += len(document.words)
-    return np.concatenate(rows), words
+    return first_vectors(seeds, size), words
+
+
+def _text_of(words: Iterable[Any]) -> str:
+    try:
+        return " ".join(words)
+    except TypeError:
+        return " ".join(map(str, words))
 
 
 def _trained(

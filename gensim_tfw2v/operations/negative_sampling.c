@@ -54,14 +54,19 @@ static void differentiate(Run *run, float *scores, const float *weights, TokenSp
     }
 }
 
-/* Multiplies the candidates of a tile by the hidden vectors of a span of tokens. Runs of concatenations are so short that
-   they would not fill a register of tokens. */
+/* Whether a run has so few hidden vectors that they would not fill a register: those of some documents, or
+   concatenations, whose runs are short. */
+static bool has_few_vectors(const Run *run) {
+    return has(run->call, CONCATENATED) || run->vectors <= ROWS_TOGETHER;
+}
+
+/* Multiplies the candidates of a tile by the hidden vectors of a span of tokens. */
 static void score_tile_at(Run *run, int64_t at, TokenSpan span) {
     float *scores = run->scores + at * run->by_token;
-    if (has(run->call, CONCATENATED)) {
+    if (has_few_vectors(run)) {
         const float *const *candidates = read_only(run->copy_rows + at), *const *hidden = read_only(run->hidden_rows);
-        int64_t tokens = rounded_up(run->tokens, ROWS_TOGETHER);
-        all_dots(scores, run->by_token, candidates, TILE_CANDIDATES, hidden, tokens, run->width);
+        int64_t vectors = rounded_up(run->vectors, ROWS_TOGETHER);
+        all_dots(scores, run->by_token, candidates, TILE_CANDIDATES, hidden, vectors, run->width);
         return;
     }
     score_candidates(
@@ -188,7 +193,7 @@ void train_samples(Run *run) {
     if (!run->skip_gram) train_targets(run);
     if (run->skip_gram) copy_candidates(run, run->candidate_ids, 0, run->places);
     copy_candidates(run, negatives, run->negatives_at, run->negatives);
-    if (!has(run->call, CONCATENATED))
+    if (!has_few_vectors(run))
         transpose(run->across, run->by_token, run->hidden, run->width, rounded_up(run->vectors, 4), run->size);
     if (run->skip_gram) score_places(run);
     score_negatives(run, negatives);
