@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gensim_tfw2v.arrays import Float32Array
 
-_UInt32s, _UInt64s = npt.NDArray[np.uint32], npt.NDArray[np.uint64]
+_UInt32s = npt.NDArray[np.uint32]
+_UInt64s = npt.NDArray[np.uint64]
 
 # The constants of NumPy's `SeedSequence`, and the rounds in which its `SFC64` mixes a seed.
 _POOL = 4
@@ -56,7 +56,7 @@ def _next(states: list[_UInt64s]) -> _UInt64s:
     """Return the next 64 bits of each generator of the kind SFC64."""
     a, b, c, count = states
     drawn = a + b + count
-    states[:] = b ^ (b >> 11), c + (c << 3), (c << 24 | c >> 40) + drawn, count + 1
+    states[:] = [b ^ b >> np.uint64(11), c + (c << 3), (c << 24 | c >> 40) + drawn, count + 1]
     return drawn
 
 
@@ -90,5 +90,5 @@ class _SeedWords:
         words = words ^ np.uint32(self._constant)
         self._constant = self._constant * factor & 0xFFFFFFFF
         words = words * np.uint32(self._constant)
-        hashed: Any = words ^ (words >> 16)
+        hashed: _UInt32s = words ^ words >> np.uint32(16)
         return hashed

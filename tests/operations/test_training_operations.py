@@ -282,6 +282,14 @@ def test_bags_may_have_rows_of_any_size_and_number(size: int, further_rows: int)
         check_training(WITH_BAGS[name]._replace(size=size, further_rows=further_rows, tokens=40, max_step=0.002))
 
 
+@pytest.mark.parametrize("adagrad", [False, True])
+def test_a_run_may_have_more_documents_than_are_scored_one_by_one(adagrad: bool) -> None:
+    case = WITH_BAGS["documents alone"]._replace(tokens=100, run_tokens=100, batch_tokens=100, adagrad=adagrad)
+    documents = make_example(case).arguments["token_documents"].ravel()
+    assert np.count_nonzero(np.diff(documents)) > 16  # places where another document begins
+    check_training(case)
+
+
 @EACH_WITH_BAGS
 def test_rows_of_bags_have_a_longest_step_and_factors(case: Case) -> None:
     check_training(case._replace(max_step=0.1, locks=(0.0, 1.0, 0.25)))
