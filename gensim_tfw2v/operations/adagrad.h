@@ -16,11 +16,6 @@ static const float ADAGRAD_FACTOR = 200, ADAGRAD_START = 100;
 
 static inline bool has_state(Table table) { return table.stride > table.size; }
 
-/* The squared length of a vector of a table's size, if a state needs it; otherwise 0. */
-static inline float square_for_state(Table table, const float *vector) {
-    return has_state(table) ? dot(vector, vector, table.size) : 0;
-}
-
 /* The rate of a row's step against a gradient of this squared length, which is first added to the row's state. Without
    states it is the given rate. NaN, and the state stays as it is, if the state would not be finite, or the rate not
    nearly so. */

@@ -1,21 +1,20 @@
 #include "adagrad.h"
 #include "run.h"
 
-/* squares[i] = squared length of gradient i */
-static void square_lengths(float *squares, const float *gradients, int64_t width, int64_t count) {
+void square_lengths(float *squares, const float *vectors, int64_t width, int64_t count) {
     int64_t i = 0;
     for (; i + 4 <= count; i += 4) {
         wide sums[4] = {{0}};
         narrow totals[4];
         for (int64_t k = 0; k < width; k += LANES)
             for (int m = 0; m < 4; m++) {
-                wide part = *(const wide *)(gradients + (i + m) * width + k);
+                wide part = *(const wide *)(vectors + (i + m) * width + k);
                 sums[m] += part * part;
             }
         for (int m = 0; m < 4; m++) totals[m] = quarter_of(sums[m]);
         *(narrow *)(squares + i) = totals_of_four(totals);
     }
-    for (; i < count; i++) squares[i] = dot(gradients + i * width, gradients + i * width, width);
+    for (; i < count; i++) squares[i] = dot(vectors + i * width, vectors + i * width, width);
 }
 
 /* Moves a row against a gradient of this squared length, which is not 0. `id` is NULL if no factor scales the step. */

@@ -163,7 +163,8 @@ static void differentiate_rows(Run *run, int64_t at, int64_t count, bool are_pla
 /* Trains hidden vectors with their targets, whose rows move one after the other unless they are frozen. A row stays
    where it is if its score is not finite. */
 static void train_targets(Run *run) {
-    bool frozen = has(run->call, FREEZES_OUTPUTS);
+    bool frozen = has(run->call, FREEZES_OUTPUTS), needs_squares = !frozen && has_state(run->outputs);
+    if (needs_squares) square_lengths(run->squares, run->hidden, run->width, run->vectors);
     for (int64_t t = 0; t < run->tokens; t++) {
         if (t + ROWS_AHEAD < run->tokens)
             prefetch_row(row_of(run->outputs, run->target_ids[t + ROWS_AHEAD]), run->size);
@@ -173,7 +174,8 @@ static void train_targets(Run *run) {
         float product = dot(hidden, row, run->size), weight = weight_of(run, t), score = clamped(product);
         float score_gradient = weight / (1.0f + expf(score)), rate = NAN;
         if (fabsf(product) <= FLT_MAX) {
-            float square = score_gradient * score_gradient * square_for_state(run->outputs, hidden);
+            float square = needs_squares ? run->squares[run->vector_of[t]] : 0;
+            square *= score_gradient * score_gradient;
             rate = frozen ? 0 : rate_of_step(run->outputs, row, run->rate, square);
         }
         if (isnan(rate)) {

@@ -78,7 +78,7 @@ typedef struct {
     float *pair_counts;          /* [by_token], how many pairs a token has with contexts, or with its own word */
     float *vector_pairs;         /* [by_token], the same of a hidden vector */
     float *negative_weights;     /* [by_token], how often a hidden vector is trained with a negative */
-    float *squares;              /* of candidates, tokens or a path: squared lengths of gradients */
+    float *squares;              /* squared lengths of gradients of candidates, tokens or a path, or of hidden vectors */
     float *chances;              /* [window + 1] by distance: that a radius reaches so far */
     float *token_shares;         /* [window + 1] by distance: shares of one token's contexts */
     float *path_scores;          /* [most tokens together, longest path] */
@@ -168,6 +168,9 @@ void train_samples(Run *run);
 
 /* Trains hidden vectors with nodes on Huffman paths, and adds to their gradients. */
 void train_paths(Run *run);
+
+/* squares[i] = the squared length of vector i, of `count` vectors of `width` numbers */
+void square_lengths(float *squares, const float *vectors, int64_t width, int64_t count);
 
 /* Moves each row against its gradient [width, or input_width] by one step, at the learning rate or the rate that its
    state gives. A limited step is at most `max_step` long, and is counted. A row whose step is refused stays where it
