@@ -121,8 +121,8 @@ class PlannedMemory:
         row, words = self.workload.vector_bytes, self.workload.vocabulary
         further = sum(self.model_bytes.values()) - sum(self.workload.model_bytes.values())
         copies = float(self.used_rows * row)
-        if self.ngrams is not None:  # at the end, words' vectors are the means of a second copy's rows
-            copies += (self.used_rows + words) * row + words * (1 + self.ngrams_of_words[0]) * _ROW_NUMBER
+        if self.ngrams is not None:  # words' vectors, which are made at the end, and the numbers of each word's rows
+            copies += words * row + words * (1 + self.ngrams_of_words[0]) * _ROW_NUMBER
         return round(memory_here(self.workload, self.machine.cores) + further + copies)
 
     @property
