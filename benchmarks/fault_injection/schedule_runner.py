@@ -34,6 +34,7 @@ _BOUND = 8.0  # times the undisturbed training, and for each event:
 _SECONDS_OF_AN_EVENT = 25.0  # besides its length: a limit of the package, and a start
 _LEAST_BOUND = 60.0
 _READY_SECONDS = 120.0  # that tasks and machines may take until they are as before
+_ENDING_SECONDS = 10.0  # that a process may take to notice that the one which started it has ended
 
 
 @dataclass(frozen=True)
@@ -181,6 +182,7 @@ class ScheduleRunner:
     def _left(self, cluster: ScheduledCluster, folder: Path) -> list[str]:
         """Return what is left of coordinators and of a worker that has joined."""
         _wait(lambda: not any(cluster.runs(name) for name in (*COORDINATORS, GUEST, OPERATOR)), _READY_SECONDS)
+        _wait(lambda: not processes_of(cluster.sessions), _ENDING_SECONDS)
         processes = [f"process {process}" for process in processes_of(cluster.sessions)]
         return processes + [f"the temporary file {name}" for name in left_files(folder / "temporary", ())]
 

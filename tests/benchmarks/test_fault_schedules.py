@@ -224,6 +224,12 @@ def test_a_coordinator_that_did_not_run_must_not_blame_workers_but_one_without_a
     assert problems_of_error(stuck, a_schedule(CUT), [Trouble("coordinator", CUT, 50.0, 90.0)]) == []
 
 
+def test_an_error_of_a_full_disk_is_allowed_where_it_was_full() -> None:
+    written = an_error("[Errno 28] cannot write checkpoints, and those that are there stay: No space left", "OSError")
+    assert problems_of_error(written, a_schedule(FULL), [Trouble("", FULL, 50.0, 110.0)]) == []
+    assert len(problems_of_error(written, a_schedule(FULL), [])) == 1
+
+
 def test_an_error_of_another_training_in_the_folder_is_allowed_where_there_is_one() -> None:
     used = an_error("checkpoint_dir '/a' is in use by another training; wait until that has ended", "FolderInUseError")
     assert problems_of_error(used, a_schedule(TAKE_OVER), []) == []
