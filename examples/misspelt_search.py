@@ -26,7 +26,7 @@ LEAST_LETTERS = 6  # of a word that is misspelt
 SHOWN = 10  # words of an answer
 CANDIDATES = 50  # words found by vectors, of which spelling chooses
 NGRAMS = {"min_n": 2, "max_n": 4, "bucket": 100_000}
-SETTINGS = {"vector_size": 50, "min_count": 5, "sg": 1, "epochs": 3, "workers": 2, "seed": 1, **NGRAMS}
+SETTINGS = {"vector_size": 50, "min_count": 5, "sg": 1, "epochs": 3, "workers": 1, "seed": 1, **NGRAMS}
 ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")  # of a keyboard
 Search = Callable[[str], list[str]]
 
