@@ -71,8 +71,8 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         '{"sgd", "adagrad"}, optional',
         'How far a vector moves against a gradient. `"sgd"`: by the learning rate, as in gensim. `"adagrad"`: further '
         "at first, and less the more the vector has been trained. It continues in the next `train()`",
-        'chosen by the first `train()`, which sets it: `"adagrad"` for text, `"sgd"` for ids of nodes and items '
-        "([when](docs/how-to/tune.md#adagrad))",
+        'chosen by the first `train()`, which sets it: `"adagrad"` for text, `"sgd"` for ids of nodes and '
+        "items, and for many epochs ([when](docs/how-to/tune.md#adagrad))",
         rule=Choice(OPTIMIZERS),
         flag=Flag(LEARNING_FLAGS, None, "how far a vector moves against a gradient", default="chosen by the words"),
         is_fixed_in_training=True,
