@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from gensim_tfw2v.arrays import Float32Array
+from gensim_tfw2v.arrays import Float32Array, pieces
 
 _UInt32s = npt.NDArray[np.uint32]
 _UInt64s = npt.NDArray[np.uint64]
@@ -18,7 +18,6 @@ _MIX_START, _MIX_FACTOR = 0x43B0D7E5, 0x931E8875
 _DRAW_START, _DRAW_FACTOR = 0x8B51F9DD, 0x58F38DED
 _LEFT, _RIGHT = np.uint32(0xCA01F9DD), np.uint32(0x4973F715)
 _ROUNDS = 12
-_SEEDS_AT_ONCE = 8192  # whose states stay in the cache
 
 
 def first_vectors(seeds: Iterable[int], size: int) -> Float32Array:
@@ -33,8 +32,7 @@ def first_vectors(seeds: Iterable[int], size: int) -> Float32Array:
     """
     numbers = np.fromiter((seed & 0xFFFFFFFF for seed in seeds), np.uint32)
     rows = np.empty((len(numbers), size), np.float32)
-    for first in range(0, len(numbers), _SEEDS_AT_ONCE):
-        some = slice(first, first + _SEEDS_AT_ONCE)
+    for some in pieces(rows):
         rows[some] = _drawn(numbers[some], size).T
     rows -= 0.5
     rows /= size

@@ -8,7 +8,7 @@ from gensim.models.keyedvectors import pseudorandom_weak_vector
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gensim_tfw2v.model import first_vectors as module
+from gensim_tfw2v import arrays
 from gensim_tfw2v.model.first_vectors import first_vectors
 
 
@@ -28,6 +28,6 @@ def test_first_vectors_are_those_of_gensim(seeds: list[int], size: int) -> None:
 def test_first_vectors_are_the_same_however_many_are_drawn_at_once(
     at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_SEEDS_AT_ONCE", at_once)
+    monkeypatch.setattr(arrays, "_NUMBERS_AT_ONCE", 5 * at_once)
     seeds = [0, 1, 2**32 - 1, 2**32, -1, *range(50, 60)]
     np.testing.assert_array_equal(first_vectors(seeds, 5), gensims(seeds, 5))
