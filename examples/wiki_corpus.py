@@ -1,4 +1,4 @@
-"""Writes the Wikipedia articles that gensim brings as a corpus: `python examples/wiki_corpus.py wiki.txt`."""
+"""Writes the Wikipedia articles in gensim's package as a corpus: `python examples/wiki_corpus.py wiki.txt`."""
 
 from __future__ import annotations
 

@@ -74,6 +74,15 @@ def load_facebook_model(path: str | os.PathLike[str], encoding: str = "utf-8") -
         The file, which may be compressed.
     encoding : str
         The encoding of its words.
+
+    Examples
+    --------
+    >>> from gensim.models.fasttext import save_facebook_model
+    >>> from gensim_tfw2v import TFFastText, load_facebook_model
+    >>> model = TFFastText([["cat", "dog", "cow"]] * 10, min_count=1, bucket=100)
+    >>> save_facebook_model(model, "animals.bin")
+    >>> load_facebook_model("animals.bin").wv["cat"].shape
+    (100,)
     """
     return opened(TFFastText, os.fspath(path), encoding)
 

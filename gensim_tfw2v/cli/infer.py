@@ -12,6 +12,7 @@ from gensim_tfw2v.cli.errors import CommandError, refusing
 from gensim_tfw2v.cli.export import add_targets, check_targets, write_target
 from gensim_tfw2v.cli.inputs import check_apart, check_corpus, check_documents_file, open_documents, text_errors_named
 from gensim_tfw2v.files.models import check_writable, keyed_documents
+from gensim_tfw2v.files.whole_files import check_new_folder
 
 DESCRIPTION = """Infer the vectors of the documents in CORPUS, a text with a document a line, by MODEL, which
 `tfw2v train --documents` or gensim's Doc2Vec has written. MODEL stays as it is. VECTORS is a file of vectors, or with
@@ -51,6 +52,9 @@ def run(arguments: argparse.Namespace) -> None:
         check_writable(arguments.output, arguments.force)
     elif arguments.force:
         raise CommandError("--force is for a file; with --for, VECTORS is a folder that must not exist yet")
+    else:
+        with refusing(FileExistsError, FileNotFoundError):
+            check_new_folder(arguments.output.absolute())
     if not arguments.model.is_file():
         raise CommandError(f"model {str(arguments.model)!r} is not there")
     kind = "model with vectors of documents, such as `tfw2v train --documents --output posts.model` writes"

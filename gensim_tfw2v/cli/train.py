@@ -80,6 +80,7 @@ def run(arguments: argparse.Namespace) -> None:
     file_format = arguments.format or format_of(arguments.output)
     if arguments.vectors_on_servers:
         _check_server_vectors(arguments, file_format)
+    _check_exported(arguments, file_format)
     _check_together(arguments, settings, weights)
     shows_no_log = arguments.quiet or arguments.progress or is_terminal(sys.stderr)
     with contextlib.nullcontext() if shows_no_log else _log_lines():
@@ -121,6 +122,14 @@ def _check_server_vectors(arguments: argparse.Namespace, file_format: str) -> No
             f"--vectors-on-servers cannot write a whole model, as output {str(arguments.output)!r} asks for; "
             "name a .kv, .bin or .txt file, or give --format"
         )
+
+
+def _check_exported(arguments: argparse.Namespace, file_format: str) -> None:
+    """Raise an error for an output that `write_vectors` would refuse after training, where it writes the output."""
+    if file_format != "gensim" and (arguments.documents or arguments.tables_dir or arguments.vectors_on_servers):
+        from gensim_tfw2v.files.vectors import vector_format_of
+
+        vector_format_of(arguments.output, file_format)
 
 
 def _check_together(arguments: argparse.Namespace, settings: Mapping[str, Any], weights: Any) -> None:

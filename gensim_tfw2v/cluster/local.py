@@ -113,6 +113,12 @@ def local_cluster(ps: int = 1, workers: int = 1, cores: int = 1) -> Iterator[Loc
         Number of workers, which train.
     cores : int
         Cores with which each worker trains a block side by side.
+
+    Examples
+    --------
+    >>> from gensim_tfw2v import Word2Vec, local_cluster
+    >>> with local_cluster(ps=1, workers=2) as cluster:  # doctest: +SKIP
+    ...     model = Word2Vec(corpus_file="corpus.txt", cluster=cluster)
     """
     check_sizes(ps, workers, cores)
     check_system()

@@ -65,6 +65,12 @@ def encode_corpus(
         Processes that encode sections of the corpus side by side, instead of reading processes. They write the same
         files. Meanwhile the disk needs about twice the space. A section is at most 128 MB of plain text, or a whole
         compressed file or table.
+
+    Examples
+    --------
+    >>> from gensim_tfw2v import Word2Vec, encode_corpus
+    >>> encoded = encode_corpus("corpus.txt", "corpus.ids")
+    >>> model = Word2Vec(corpus_file="corpus.ids", epochs=1)
     """
     if processes is not None:
         if workers is not None:

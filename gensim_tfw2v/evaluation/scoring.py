@@ -66,6 +66,14 @@ def score_vectors(
     -------
     Scores
         One entry for each file. `mean` is the mean of all Spearman correlations and analogy accuracies, times 100.
+
+    Examples
+    --------
+    >>> from gensim_tfw2v import Word2Vec, score_vectors
+    >>> model = Word2Vec(corpus_file="corpus.txt", epochs=1)
+    >>> scores = score_vectors(model.wv, analogies=[])
+    >>> [found.name for found in scores.pairs]
+    ['wordsim353', 'simlex999']
     """
     check_keyed_vectors("score_vectors", keyed_vectors)
     known = _KnownWords.of(keyed_vectors, restrict_vocabulary, case_insensitive)

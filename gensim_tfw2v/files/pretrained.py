@@ -76,6 +76,12 @@ def export_pretrained(
         If a word cannot be one of the tokenizer: if white space is in it, or if it is the token of unknown words.
     FileExistsError
         If there is such a folder.
+
+    Examples
+    --------
+    >>> from gensim_tfw2v import Word2Vec, export_pretrained
+    >>> model = Word2Vec([["cat", "dog", "cow"]] * 10, min_count=1)
+    >>> export_pretrained(model.wv, "animals", license="cc0-1.0", language="en")
     """
     check_keyed_vectors("export_pretrained", keyed_vectors)
     words = as_texts(keyed_vectors.index_to_key)

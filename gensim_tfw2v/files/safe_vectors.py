@@ -44,6 +44,14 @@ def load_vectors_safely(path: str | os.PathLike[str]) -> Any:
     ValueError
         If the file is a pickle, as gensim's models and keyed vectors are; if it is none of these formats; or if it is
         damaged.
+
+    Examples
+    --------
+    >>> from gensim_tfw2v import Word2Vec, load_vectors_safely
+    >>> model = Word2Vec([["cat", "dog", "cow"]] * 10, min_count=1)
+    >>> model.export_vectors("animals.txt")
+    >>> load_vectors_safely("animals.txt")["cat"].shape
+    (100,)
     """
     path = Path(path)
     if not path.exists():

@@ -44,16 +44,21 @@ def written_file(path: Path) -> Iterator[Path]:
     bring_to_disk(path.parent)
 
 
-@contextlib.contextmanager
-def written_folder(path: Path) -> Iterator[Path]:
-    """Yield an empty folder to fill, and give it the name `path` at the end; a failed write leaves nothing.
-
-    Raise FileExistsError if there is something at `path`, and FileNotFoundError if there is no folder for it.
-    """
+def check_new_folder(path: Path) -> None:
+    """Raise FileExistsError if there is something at `path`, and FileNotFoundError if there is no folder for it."""
     if os.path.lexists(path):
         raise FileExistsError(f"folder {str(path)!r} is there already; name a new one, or remove it first")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"folder {str(path.parent)!r} is not there; make it first")
+
+
+@contextlib.contextmanager
+def written_folder(path: Path) -> Iterator[Path]:
+    """Yield an empty folder to fill, and give it the name `path` at the end; a failed write leaves nothing.
+
+    Raise the errors of `check_new_folder`.
+    """
+    check_new_folder(path)
     unfinished = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=path.parent))
     try:
         yield unfinished

@@ -294,8 +294,8 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "cluster_timeout",
         120.0,
         "float",
-        "Seconds after which an unfinished block goes to another worker. A call of several blocks has so many times as "
-        "long",
+        "Seconds after which an unfinished block goes to another worker. A call of several blocks has this time for "
+        "each of them",
         rule=PositiveNumber(unit="seconds"),
         flag=Flag(CLUSTER_FLAGS, "SECONDS", "time after which an unfinished block goes to another worker"),
     ),

@@ -97,8 +97,8 @@ DESIGN_ARGUMENTS: tuple[Argument, ...] = (
         "max_workers",
         None,
         "int, optional",
-        "Let workers [join and leave](docs/how-to/changing-workers.md) a training on a cluster; at most so many train "
-        "at a time",
+        "How many workers may train at a time, so that workers can [join and "
+        "leave](docs/how-to/changing-workers.md) a training on a cluster",
         "the workers of `cluster` train, and no others",
         rule=WholeNumber(1, is_int=True, or_none=True),
         flag=Flag(

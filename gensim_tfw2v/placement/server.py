@@ -35,6 +35,12 @@ def register_functions(cores: int = 1) -> None:
     ----------
     cores : int
         Cores with which a worker trains a block side by side. The server needs as many inter-op threads, and some more.
+
+    Examples
+    --------
+    >>> from gensim_tfw2v import register_task_functions
+    >>> register_task_functions(cores=8)  # doctest: +SKIP
+    >>> server = tf.distribute.Server(addresses, job_name="worker", task_index=0)  # doctest: +SKIP
     """
     if cores < 1:
         raise ValueError(f"a worker trains with at least one core, got cores={cores!r}")

@@ -47,6 +47,12 @@ class TensorBoardLog:
     trace_hosts : sequence of str
         Addresses ``host:port`` of TensorFlow servers to trace. Empty: the workers of the cluster that trains, or this
         process if there is no cluster. Each server writes its trace to the folder `logdir` on its own machine.
+
+    Examples
+    --------
+    >>> from gensim_tfw2v import TensorBoardLog, Word2Vec
+    >>> log = TensorBoardLog("runs/lee", probes=["the", "of"], projector="none")
+    >>> model = Word2Vec(corpus_file="corpus.txt", epochs=1, logdir=log)
     """
 
     logdir: str | os.PathLike[str]

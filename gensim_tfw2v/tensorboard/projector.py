@@ -68,6 +68,13 @@ def export_projector(
         If a word of `words` has no vector.
     ValueError
         If there are no words to write, `name` cannot name a file, or `output_vectors` have the wrong shape.
+
+    Examples
+    --------
+    >>> from gensim_tfw2v import Word2Vec, export_projector
+    >>> model = Word2Vec([["cat", "dog", "cow"]] * 10, min_count=1)
+    >>> export_projector(model.wv, "runs/animals", top=2).name
+    'projector_config.pbtxt'
     """
     check_keyed_vectors("export_projector", keyed_vectors)
     tables = {name: keyed_vectors.vectors}

@@ -31,6 +31,12 @@ class EarlyStopping:
         Number of epochs without improvement after which training ends.
     min_delta : float
         Smallest change of the metric that counts as an improvement.
+
+    Examples
+    --------
+    >>> from gensim_tfw2v import EarlyStopping, Word2Vec
+    >>> stopping = EarlyStopping(patience=2, min_delta=0.01)
+    >>> model = Word2Vec(corpus_file="corpus.txt", epochs=2, validation=0.1, early_stopping=stopping)
     """
 
     patience: int = 1

@@ -238,6 +238,8 @@ def test_vectors_of_documents_are_written_for_other_programs(
         (["-o", "new.model"], "vectors can be written as text"),
         (["-o", "new.kv", "--table", "t"], "--table goes with --for pgvector, without it"),
         (["-o", "new", "--for", "qdrant", "--force"], "--force is for a file"),
+        (["-o", ".", "--for", "qdrant"], "is there already; name a new one"),
+        (["-o", "missing/new", "--for", "hub"], "missing' is not there; make it first"),
     ],
 )
 def test_an_output_that_infer_cannot_write_is_refused(

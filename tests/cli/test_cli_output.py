@@ -30,6 +30,15 @@ def test_an_existing_output_is_refused_and_left_alone(
     assert (tmp_path / "model").read_text() == "precious"
 
 
+@pytest.mark.parametrize("flag", ["--documents", "--tables-dir"])
+def test_keyed_vectors_that_cannot_be_compressed_are_refused_before_training(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], flag: str
+) -> None:
+    value = [str(tmp_path)] if flag == "--tables-dir" else []
+    assert train(corpus, tmp_path / "vectors.kv.gz", flag, *value) == 2
+    assert "vectors.kv.gz' asks for" in error_of(capsys)  # and no log of a training
+
+
 @pytest.mark.parametrize("name", ["vectors.txt", "vectors.kv", "model"])
 def test_the_log_names_the_file_that_the_user_named(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
