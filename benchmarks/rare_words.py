@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -20,12 +20,12 @@ from measuring.jobs import (
     number_from,
     usable_cores,
 )
+from measuring.rare_pairs import make_words_rare, scores_of_pairs
 from measuring.rare_words import (
     ANCHORS,
     BURST,
     COUNTS,
     SPREAD,
-    Renamed,
     agreement_by_band,
     reciprocal_ranks,
     rename_words,
@@ -40,7 +40,7 @@ REFERENCES = ("gensim", "tfw2v")
 _REFERENCE_SEED = 1_000_000  # no run has it: models with equal seeds begin with equal vectors, and agree by these
 _LABELS = ("mode", "epochs", "setting")
 _OF_RUN = ("mode", "epochs", "system", "optimizer", "seed")  # what tells two runs of one report apart
-_SETTINGS = ("words", "counts", "anchors", "references", "workers", "input", "window", "negative", "min_count",
+_SETTINGS = ("words", "pairs", "counts", "anchors", "references", "workers", "input", "window", "negative", "min_count",
              "sample", "alpha", "schedule", "vector_size", "seed")  # fmt: skip
 _NOTES = (
     f"Ranks: before training, some occurrences of a word get another name, as many as the column says. {SPREAD} ones "
@@ -49,6 +49,9 @@ _NOTES = (
     "Agreement, by occurrences: cosines of a word to the most frequent words, the anchors, and the same cosines in a "
     "reference model. The reference was trained on the same corpus with another seed and the most epochs. The number "
     "is 100 times their correlation, as the mean over the words of a band.",
+    "Pairs: with `--pairs`, half of the words of the similarity sets keep as many occurrences as `--counts` says, one "
+    "count for each word. All other occurrences of them get another name. The number is 100 times Spearman's "
+    "correlation with the judgements, by how many words of a pair are rare, as the mean of both sets.",
     "Speeds say something only if nothing else ran on the machine.",
 )
 
@@ -73,7 +76,7 @@ def main(argv: list[str] | None = None) -> int:
             for jobs in jobs_by_mode.values()
             if not all(is_done(job) for _, job in in_turns(jobs, arguments.repeats))
         ]
-        renamed = _renamed(arguments, folder) if left else []
+        measure = _measure(arguments, folder) if left else lambda vectors: {}
         for jobs in left:
             references = _references(jobs, arguments, folder)
 
@@ -81,7 +84,8 @@ def main(argv: list[str] | None = None) -> int:
                 record["setting"] = _setting_of(record["system"], record["optimizer"])
                 vectors_file = record.pop("vectors_file")
                 if "error" not in record:
-                    record |= _measured(vectors_file, renamed, references, arguments.anchors)
+                    vectors = _loaded(vectors_file)
+                    record |= measure(vectors) | _agreements(vectors, references, arguments.anchors)
                 runs.append(record)
                 save()
 
@@ -114,7 +118,11 @@ def tables_of(runs: Sequence[dict[str, Any]]) -> dict[str, list[list[str]]]:
     order = {mode: number for number, mode in enumerate(MODES)}
     good = sorted((run for run in runs if "error" not in run), key=lambda run: (order[run["mode"]], run["epochs"]))
     rows = rows_by(_LABELS, good, ("mode", "epochs"), {"setting": "gensim"})
-    tables = {"Speed and scores": row_table(rows, _LABELS), "Ranks": _table(good, "ranks")}
+    tables = {
+        "Speed and scores": row_table(rows, _LABELS),
+        "Ranks": _table(good, "ranks"),
+        "Pairs": _table(good, "pairs"),
+    }
     tables |= {f"Agreement with {name}": _table(good, f"agreement_{name}") for name in REFERENCES}
     return {heading: table for heading, table in tables.items() if len(table) > 1} | failure_tables(runs)
 
@@ -122,21 +130,30 @@ def tables_of(runs: Sequence[dict[str, Any]]) -> dict[str, list[list[str]]]:
 def _corpus_in(folder: Path, arguments: argparse.Namespace) -> Path:
     """Return the corpus that is trained."""
     corpus = Path(arguments.corpus)
-    return folder / corpus.name if arguments.words else corpus
+    return folder / corpus.name if arguments.words or arguments.pairs else corpus
 
 
-def _renamed(arguments: argparse.Namespace, folder: Path) -> list[Renamed]:
-    """Write the corpus that is trained, and return its words with two names."""
-    if not arguments.words:
-        return []
+def _measure(arguments: argparse.Namespace, folder: Path) -> Callable[[Any], dict[str, dict[str, float]]]:
+    """Write the corpus that is trained, and return what measures vectors of its words with two names."""
     corpus, renamed_corpus = Path(arguments.corpus), _corpus_in(folder, arguments)
-    counts, anchors = arguments.counts, arguments.anchors
+    seed, counts, anchors = arguments.seed, arguments.counts, arguments.anchors
     try:
-        renamed = rename_words(corpus, renamed_corpus, arguments.words, arguments.seed, counts, anchors)
+        if arguments.pairs:
+            rare = make_words_rare(corpus, renamed_corpus, seed, counts)
+            say(f"{len(rare)} words of the similarity sets are rare")
+            return lambda vectors: {"pairs": scores_of_pairs(vectors, rare)}
+        if not arguments.words:
+            return lambda vectors: {}
+        renamed = rename_words(corpus, renamed_corpus, arguments.words, seed, counts, anchors)
     except ValueError as error:
         raise SystemExit(f"rare_words: error: {error}") from None
     say(f"{len(renamed)} words have two names")
-    return renamed
+
+    def ranks(vectors: Any) -> dict[str, dict[str, float]]:
+        by_kind = reciprocal_ranks(vectors, renamed)
+        return {"ranks": by_kind | {"mean": fmean(by_kind.values())}}
+
+    return ranks
 
 
 def _setting_of(system: str, optimizer: str | None) -> str:
@@ -151,28 +168,19 @@ def _references(jobs: Sequence[Job], arguments: argparse.Namespace, folder: Path
         path = folder / "reference"
         job = dataclasses.replace(jobs[0], system=system, optimizer=None, epochs=max(arguments.epochs))
         run(dataclasses.replace(job, seed=_REFERENCE_SEED, scores=False, vectors_file=str(path)))
-        references[system] = _loaded(path)
+        references[system] = _loaded(str(path))
     return references
 
 
-def _measured(
-    path: str, renamed: Sequence[Renamed], references: dict[str, Any], anchors: int
-) -> dict[str, dict[str, float]]:
-    """Return what is measured of the vectors in that file."""
-    vectors = _loaded(Path(path))
-    measured = {
-        f"agreement_{name}": agreement_by_band(vectors, reference, anchors) for name, reference in references.items()
-    }
-    if renamed:
-        ranks = reciprocal_ranks(vectors, renamed)
-        measured["ranks"] = ranks | {"mean": fmean(ranks.values())}
-    return measured
+def _agreements(vectors: Any, references: dict[str, Any], anchors: int) -> dict[str, dict[str, float]]:
+    """Return how far vectors agree with those of each reference system, by bands of frequency."""
+    return {f"agreement_{name}": agreement_by_band(vectors, found, anchors) for name, found in references.items()}
 
 
-def _loaded(path: Path) -> Any:
+def _loaded(path: str) -> Any:
     from gensim.models import KeyedVectors
 
-    return KeyedVectors.load(str(path))
+    return KeyedVectors.load(path)
 
 
 def _table(runs: Sequence[dict[str, Any]], measure: str) -> list[list[str]]:
@@ -204,6 +212,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--optimizers", nargs="+", choices=OPTIMIZERS, default=[None], help="of ours (default: the package's own)")
     add("--repeats", type=count, default=3, metavar="N", help="seeds of each system and mode (default 3)")
     add("--words", type=number_from(0), default=3000, metavar="N", help="words that get a second name (default 3000)")
+    add("--pairs", action="store_true", help="instead of `--words`, make half of the words of gensim's similarity sets "
+        "rare: each keeps one of the counts")  # fmt: skip
     add("--counts", nargs="+", type=count, default=list(COUNTS), metavar="N", help="occurrences that get the second "
         f"name (default {' '.join(map(str, COUNTS))}); a word needs four times the largest number")  # fmt: skip
     add("--anchors", type=count, default=ANCHORS, metavar="N", help=f"most frequent words (default {ANCHORS}): their "

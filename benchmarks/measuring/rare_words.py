@@ -47,7 +47,7 @@ def rename_words(
     They are the most frequent ones of those that are rare enough not to be among the anchors. Each has one of the
     counts and kinds, in turn.
     """
-    occurrences = Counter(word for line in _lines_of(corpus) for word in line)
+    occurrences = count_words(corpus)
     least = max(counts) / (1 - _LEAST_SHARE_LEFT)
     candidates = [word for word, count in occurrences.most_common()[anchors:] if count >= least][:words]
     if not candidates:
@@ -59,7 +59,7 @@ def rename_words(
     kinds = [(count, kind) for count in counts for kind in (SPREAD, BURST)]
     renamed = [Renamed(word, *kinds[number % len(kinds)]) for number, word in enumerate(candidates)]
     taken = {one.word: _occurrences(one, occurrences[one.word], rng) for one in renamed}
-    _write_renamed(corpus, renamed_corpus, taken)
+    write_renamed(corpus, renamed_corpus, taken)
     return renamed
 
 
@@ -71,7 +71,13 @@ def _occurrences(one: Renamed, count: int, rng: np.random.Generator) -> set[int]
     return set(range(first, first + one.count))
 
 
-def _write_renamed(corpus: Path, renamed_corpus: Path, taken: Mapping[str, set[int]]) -> None:
+def count_words(corpus: Path) -> Counter[str]:
+    """Return how often each word occurs."""
+    return Counter(word for line in _lines_of(corpus) for word in line)
+
+
+def write_renamed(corpus: Path, renamed_corpus: Path, taken: Mapping[str, set[int]]) -> None:
+    """Write the corpus with other names of some words' occurrences, given by their numbers from 0 on."""
     seen: Counter[str] = Counter()
     with renamed_corpus.open("w", encoding="utf-8") as written:
         for line in _lines_of(corpus):
