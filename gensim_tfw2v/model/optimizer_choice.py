@@ -13,6 +13,7 @@ from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.batch_shape import is_flat
 from gensim_tfw2v.blocks.sampling import kept_counts, word_counts
 from gensim_tfw2v.model.documents import concatenates, has_documents, trains_skip_gram
+from gensim_tfw2v.model.subwords import has_subwords
 from gensim_tfw2v.placement.designs import DESIGNS
 from gensim_tfw2v.steps.settings import ADAGRAD, SGD
 
@@ -38,12 +39,30 @@ def choose_optimizer(model: Word2Vec) -> str:
         chosen, reason = SGD, "most words have digits, as ids of nodes and items do"
     elif not trains_skip_gram(model) and model.alpha > tuning.MOST_CBOW_ALPHA_FOR_ADAGRAD:
         chosen, reason = SGD, f"CBOW with alpha={model.alpha} learns no better with Adagrad"
-    elif model.epochs >= _epochs_for_sgd(model) and model.epochs * counts.sum() >= tuning.LEAST_WORDS_FOR_SGD:
+    elif model.epochs >= _epochs_for_sgd(model) and _trains_many_words(model):
         chosen, reason = SGD, f"{model.epochs} epochs learn no better with Adagrad"
     else:
         chosen, reason = ADAGRAD, "the words look like text"
     logger.info("optimizer=%r, because %s", chosen, reason)
     return chosen
+
+
+def first_state(model: Word2Vec) -> float:
+    """Return Adagrad's state of rows that have not been trained, given the epochs of the training that begins.
+
+    A row's first steps are 20 times as long as SGD's in one epoch, and 20 / E times in E epochs. In one epoch, rare
+    words must learn from few steps. In many, long steps fit their vectors too closely to few contexts. Nodes of the
+    Huffman tree, n-grams and documents, and tiny corpora, keep long steps.
+    """
+    if model.hs or has_documents(model) or has_subwords(model) or not _trains_many_words(model):
+        return 0.0
+    epochs = min(int(model.epochs), tuning.EPOCHS_FOR_SGD)
+    return tuning.ADAGRAD_START * (epochs**2 - 1)
+
+
+def _trains_many_words(model: Word2Vec) -> bool:
+    """Return whether the epochs train so many words that a corpus does not count as tiny."""
+    return bool(model.epochs * word_counts(model.wv).sum() >= tuning.LEAST_WORDS_FOR_SGD)
 
 
 def _epochs_for_sgd(model: Word2Vec) -> float:

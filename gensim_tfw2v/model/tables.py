@@ -20,6 +20,7 @@ from gensim_tfw2v.model.input_parts import (
     lock_factors_of,
     set_inputs,
 )
+from gensim_tfw2v.model.optimizer_choice import first_state
 from gensim_tfw2v.placement.contract import ModelTables, RemoteMatrix, check_is_here
 from gensim_tfw2v.placement.remote.server_matrix import server_matrices
 from gensim_tfw2v.steps.settings import ADAGRAD, SGD
@@ -94,7 +95,7 @@ def matrix_of(model: Word2Vec, table: str) -> Any:
 def _states_for(model: Word2Vec, row_counts: Mapping[str, int]) -> dict[str, Any]:
     """Return what the optimizer keeps for the rows of each table, one number each, for so many rows.
 
-    Rows that are new begin with a state of 0. Like their vectors, nodes keep their states when the Huffman tree grows.
+    Rows that are new begin with `first_state`. Like their vectors, nodes keep their states when the Huffman tree grows.
     """
     if model.optimizer == SGD:
         return {}
@@ -102,10 +103,10 @@ def _states_for(model: Word2Vec, row_counts: Mapping[str, int]) -> dict[str, Any
     parts = input_parts(model)
     of_inputs = _state_rows(parts)
     for name, rows in {**row_counts, **(of_inputs if len(parts) > 1 else {})}.items():
-        before = kept.setdefault(name, np.zeros(rows, np.float32))
-        if len(before) == rows:
+        before = kept.get(name, ())
+        if name in kept and len(before) == rows:
             continue
-        kept[name] = np.zeros(rows, np.float32)
+        kept[name] = np.full(rows, first_state(model), np.float32)
         if len(before) < rows:
             kept[name][: len(before)] = before
     states = {name: kept[name] for name in row_counts}
@@ -173,7 +174,9 @@ def check_matrices_are_here(model: Word2Vec) -> None:
         check_is_here(matrix)
 
 
-def check_server_states(model: Word2Vec) -> None:
-    """Raise ValueError if another optimizer than the model's has trained its vectors on the servers."""
+def prepare_server_states(model: Word2Vec) -> None:
+    """Set the first states of vectors on the servers; raise ValueError if another optimizer has trained these."""
     if isinstance(model.wv.vectors, RemoteMatrix):
-        model.wv.vectors.store.check_states(model.optimizer == ADAGRAD)
+        store = model.wv.vectors.store
+        store.check_states(model.optimizer == ADAGRAD)
+        store.first_state = first_state(model)

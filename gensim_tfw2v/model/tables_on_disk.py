@@ -10,7 +10,7 @@ from gensim.models import KeyedVectors, Word2Vec
 
 from gensim_tfw2v.arrays import Float32Array, pieces
 from gensim_tfw2v.files.mapped_rows import is_same, rows_in_files, whole_rows, without_gaps
-from gensim_tfw2v.model.optimizer_choice import choose_optimizer
+from gensim_tfw2v.model.optimizer_choice import choose_optimizer, first_state
 from gensim_tfw2v.model.tables import OUTPUTS, matrix_of, set_matrix, table_names
 from gensim_tfw2v.steps.settings import ADAGRAD
 
@@ -83,7 +83,7 @@ def put_on_disk(model: Word2Vec, draws: bool = True) -> None:
     """Have all tables of a model in files, with a row for each word, and a state behind it if the optimizer has states.
 
     Tables that are so already stay. The others are copied. Rows that are new are the initial ones, of `outputs` and
-    `nodes` zeros, and all states that are new are 0.
+    `nodes` zeros, and states that are new are those of `first_state`.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def put_on_disk(model: Word2Vec, draws: bool = True) -> None:
             _fill(vectors, before[name], model.seed, draws and name == "inputs")
             set_matrix(model, name, vectors)
         if has_states:
-            states[name] = _with_states(rows[:, -1], states.get(name), is_new=name in new)
+            states[name] = _with_states(rows[:, -1], states.get(name), first_state(model), name in new)
         elif name in states:
             states[name] = np.array(states[name])  # the file with the column is to go
 
@@ -125,13 +125,13 @@ def _fill(rows: Float32Array, before: Float32Array | None, seed: Any, draws: boo
         rows[:known] = before
 
 
-def _with_states(column: Float32Array, states: Float32Array | None, is_new: bool) -> Float32Array:
-    """Return a column of rows with these states, as far as there are any, and 0 in other rows, as in new files."""
+def _with_states(column: Float32Array, states: Float32Array | None, first: float, is_new: bool) -> Float32Array:
+    """Return a column of rows with these states, as far as there are any, and `first` in others. New files have 0."""
     if states is not None and is_same(states, column):
         return column
     known = 0 if states is None else min(len(states), len(column))
-    if not is_new:
-        column[known:] = 0
+    if first or not is_new:
+        column[known:] = first
     if states is not None:
         column[:known] = states[:known]
     return column

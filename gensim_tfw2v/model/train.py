@@ -23,7 +23,7 @@ from gensim_tfw2v.model.optimizer_choice import choose_optimizer
 from gensim_tfw2v.model.results import record_validation
 from gensim_tfw2v.model.resuming import where_to_begin
 from gensim_tfw2v.model.subwords import has_subwords
-from gensim_tfw2v.model.tables import check_server_states, tables_of
+from gensim_tfw2v.model.tables import prepare_server_states, tables_of
 from gensim_tfw2v.model.tables_on_disk import put_on_disk
 from gensim_tfw2v.model.training_plan import TrainArguments, plan_for
 from gensim_tfw2v.placement.contract import RemoteMatrix
@@ -53,7 +53,7 @@ def train(model: Word2Vec, arguments: TrainArguments) -> tuple[int, int]:
             put_on_disk(model)
         if beginning.state is None:
             _check_can_learn(model, arguments.freeze)
-            check_server_states(model)
+            prepare_server_states(model)
         _begin(model, arguments.compute_loss, callbacks)
         start = default_timer() - 0.00001
         loop = TrainingLoop(plan_for(model, arguments, beginning))

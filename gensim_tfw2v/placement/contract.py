@@ -30,6 +30,8 @@ class RemoteStore(ABC):
     def is_untrained(self) -> bool:
         """Whether the next tables that are made have initial rows."""
 
+    first_state: float = 0.0  # the optimizer's state of initial rows, if rows have one
+
     @abstractmethod
     def begin_with(self, contents: Contents) -> None:
         """Drop the present tables; the next training makes tables that hold these contents."""

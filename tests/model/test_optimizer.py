@@ -26,7 +26,8 @@ from support.documents import Tagged
 from support.mode_cases import EVERY_MODE
 from support.placements import shared_cluster
 
-from gensim_tfw2v import TFDoc2Vec, TFWord2Vec, tuning
+from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec, tuning
+from gensim_tfw2v.model.optimizer_choice import first_state
 
 CORPUS = two_topics()
 SETTINGS: dict[str, Any] = {**SMALL, "workers": 1, "seed": 3, "optimizer": "adagrad"}
@@ -198,6 +199,42 @@ def test_a_training_continues_with_the_states_of_the_one_before() -> None:
     for name, values in model.optimizer_states.items():
         assert (values >= states[name]).all() and (values > states[name]).any()
         assert (values > anew.optimizer_states[name]).any()
+
+
+@pytest.mark.parametrize(
+    ("epochs", "count", "state"),
+    [(1, 9_000_000, 0), (2, 2_400_000, 0), (2, 2_500_000, 300), (5, 1_000_000, 2_400), (60, 1_000_000, 39_900)],
+)
+def test_rows_begin_with_a_state_that_follows_from_the_epochs_unless_these_train_few_words(
+    epochs: int, count: int, state: float
+) -> None:
+    model = TFWord2Vec(epochs=epochs, min_count=1)
+    model.build_vocab_from_freq({"a": count - 10, "b": 10})
+    assert first_state(model) == state
+
+
+def test_documents_ngrams_and_the_tree_begin_with_states_of_0(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "LEAST_WORDS_FOR_SGD", 100)
+    assert first_state(trained(epochs=2)) == 300
+    assert first_state(trained(epochs=2, hs=1)) == 0
+    assert first_state(TFDoc2Vec(list(Tagged(SENTENCES)), **SMALL)) == 0
+    assert first_state(TFFastText(SENTENCES, **SMALL, bucket=100)) == 0
+
+
+def test_a_training_of_many_words_begins_with_the_first_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = TFWord2Vec(**SETTINGS | {"epochs": 3})
+    begun.build_vocab(CORPUS)
+    begun.optimizer_states = {name: np.full(len(begun.wv), 800, np.float32) for name in ("inputs", "outputs")}
+    begun.train(CORPUS, total_examples=begun.corpus_count, epochs=3)
+    monkeypatch.setattr(tuning, "LEAST_WORDS_FOR_SGD", 1_000)
+    model = trained(epochs=3)
+    assert_equal_models(model, begun)
+    assert_equal_states(model, begun)
+    model.build_vocab([["new", "words"] * 5], update=True)
+    model.train([["new", "words"] * 5], total_examples=1, epochs=200)
+    assert (model.optimizer_states["inputs"][-2:] > 39_900).all()
+    train_again(model)
+    assert (model.optimizer_states["inputs"][-2:] < 50_000).all()  # states of trained rows stay
 
 
 def test_a_saved_model_continues_with_its_states(tmp_path: Path) -> None:

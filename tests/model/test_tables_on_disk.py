@@ -19,7 +19,7 @@ from support.example_blocks import SETTINGS, maker_from
 from support.resumed_training import SENTENCES, killed, train, untrained
 from support.small_disks import DISK_BYTES, mounted
 
-from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v import TFWord2Vec, tuning
 from gensim_tfw2v.files.mapped_rows import rows_in_files, whole_rows
 from gensim_tfw2v.model.table_sync import TableSync
 from gensim_tfw2v.placement.contract import ModelTables
@@ -130,6 +130,15 @@ def test_a_high_rate_of_train_changes_the_choice_of_the_optimizer(tmp_path: Path
     assert found[0].optimizer == "sgd"
     assert_on_disk(found[0])
     assert_same(*found)
+
+
+def test_rows_in_files_begin_with_the_same_states(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "LEAST_WORDS_FOR_SGD", 100)
+    found = [trained(folder, optimizer="adagrad", epochs=3) for folder in (tmp_path, None)]
+    assert_same(*found)
+    for name, states in found[1].optimizer_states.items():
+        np.testing.assert_array_equal(found[0].optimizer_states[name], states)
+        assert (states >= 800).all()
 
 
 def test_states_that_a_user_drops_begin_anew(tmp_path: Path) -> None:

@@ -15,8 +15,10 @@ _MIXING = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1))
 _BITS = 24  # bits that a float32 holds
 
 
-def initial_rows(seed: int, rows: Any, columns: int) -> Any:
+def initial_rows(seed: int | None, rows: Any, columns: int) -> Any:
     """Return the float32 tensor [rows, columns] of these rows, uniform between -1 / columns and 1 / columns.
+
+    Without a seed the rows are zeros.
 
     The rows are the same for any number of servers. TensorFlow's random generators would depend on the shards.
 
@@ -28,6 +30,9 @@ def initial_rows(seed: int, rows: Any, columns: int) -> Any:
         Numbers of the rows within the whole table.
     """
     tf = load_tensorflow()
+
+    if seed is None:
+        return tf.raw_ops.Fill(dims=local(np.array([len(rows), columns], np.int32)), value=local(np.float32(0)))
 
     def constant(value: int) -> Any:
         return local(np.uint64(value))

@@ -104,8 +104,8 @@ class ServerStore(RemoteStore):
             if contents is not None:
                 for first, piece in contents(name, have_states):
                     tables.write(name, first, piece)
-            elif seed is not None:
-                tables.fill_randomly(name, seed, have_states)
+            elif seed is not None or (have_states and self.first_state):
+                tables.fill_randomly(name, seed, self.first_state if have_states else None)
 
     @property
     def is_untrained(self) -> bool:

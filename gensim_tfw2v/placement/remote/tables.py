@@ -80,10 +80,13 @@ class RemoteTables:
         self._record(names)
         self._handles[name] = [self._zero_shard(names[shard], shape, shard) for shard in range(self.shards)]
 
-    def fill_randomly(self, name: str, seed: int, have_states: bool = False) -> None:
-        """Give a table the initial rows that follow from `seed`; the servers make them.
+    def fill_randomly(self, name: str, seed: int | None, state: float | None = None) -> None:
+        """Give a table the initial rows that follow from `seed`, zeros if it is None; the servers make them.
 
-        If rows have states of the optimizer, the last column is for these, which begin with 0.
+        Parameters
+        ----------
+        state : float or None
+            The last column: the optimizer's state of each row. None if rows have none.
         """
         shape = self._shapes[name]
         pieces = [(shard, *piece) for shard in range(self.shards) for piece in shape.pieces(shard)]
@@ -92,9 +95,11 @@ class RemoteTables:
             numbers = remote_functions.local(places.astype(np.int32))
             rows = remote_functions.local(places * self.shards + shard)
             with self._tf.device(self.device_of(shard)):
-                made = initial_rows(seed, rows, shape.columns - have_states)
-                if have_states:
-                    made = self._tf.pad(made, remote_functions.local(np.array([[0, 0], [0, 1]], np.int32)))
+                made = initial_rows(seed, rows, shape.columns - (state is not None))
+                if state is not None:
+                    padding = remote_functions.local(np.array([[0, 0], [0, 1]], np.int32))
+                    value = remote_functions.local(np.float32(state))
+                    made = self._tf.raw_ops.PadV2(input=made, paddings=padding, constant_values=value)
                 self._write(self._handles[name][shard], numbers, made)
 
     def keep(self, name: str, value: Any) -> Any:
