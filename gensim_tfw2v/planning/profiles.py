@@ -60,7 +60,7 @@ AMX = Profile(
         "sg-neg": StepCost(170.0, 4.56),
         "cbow-neg": StepCost(127.0, 4.51),
         "sg-hs": StepCost(449.0, 13.62),
-        "cbow-hs": StepCost(223.0, 8.10),
+        "cbow-hs": StepCost(290.0, 8.10),
     },
     worker=RowCost(4.0, 20.0),
     server=RowCost(1.4, 3.0),
