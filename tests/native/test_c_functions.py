@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import functools
-import logging
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.child_process import run_script
-from support.compiler import compile_c, library_without_functions, needs_a_compiler
 from support.native_functions import WAYS, functions_run
 from support.plain_blocks import plain_selection
 
 from gensim_tfw2v.arrays import address_of, aligned_empty
 from gensim_tfw2v.corpus.sentences import Sentences
-from gensim_tfw2v.native import functions
 from gensim_tfw2v.native.functions import call
 from gensim_tfw2v.native.random_numbers import RandomNumbers
 from gensim_tfw2v.native.word_table import WordTable
-
-SOURCES = Path(functions.__file__).parent
 
 
 @pytest.fixture(params=WAYS)
@@ -342,37 +334,6 @@ def test_aligned_arrays_begin_at_multiples_of_64_bytes(shape: Any) -> None:
         assert not array.size or array.ctypes.data % 64 == 0
 
 
-def test_functions_run_without_python_s_lock_and_without_tensorflow() -> None:
-    done = run_script(
-        "import ctypes, sys\n"
-        "from gensim_tfw2v.native import functions\n"
-        "functions._library()\n"
-        "assert 'tensorflow' not in sys.modules\n"
-        "assert all(not function._flags_ & ctypes._FUNCFLAG_PYTHONAPI for function in functions._library().values())"
-    )
-    assert done.returncode == 0, done.stderr
-
-
-def test_functions_that_are_not_compiled_tell_how_to_compile_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(functions, "library_path", lambda: tmp_path / "none.so")
-    with pytest.raises(ImportError, match=r"none\.so.*python setup\.py build_ext --inplace"):
-        functions._library.__wrapped__()
-
-
-def test_functions_that_are_not_compiled_run_in_numpy_after_one_warning(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(functions, "library_path", lambda: tmp_path / "none.so")
-    for cached in (functions._library, functions._library_if_compiled):
-        monkeypatch.setattr(functions, cached.__name__, functools.cache(cached.__wrapped__))
-    with caplog.at_level(logging.WARNING):
-        assert [call("number_words", int32s(4, 2, 4), 9, room(3), room(3)) for _ in range(2)] == [2, 2]
-    (message,) = caplog.messages
-    assert "none.so" in message and "NumPy makes blocks" in message
-
-
 @pytest.mark.parametrize("name", sorted({name for name, *_ in REFUSED}))
 def test_functions_in_numpy_write_and_draw_what_those_in_c_do(name: str) -> None:
     found = []
@@ -388,22 +349,3 @@ def test_functions_in_numpy_write_and_draw_what_those_in_c_do(name: str) -> None
         words = [argument.words_from(0) for argument in arguments if isinstance(argument, WordTable)]
         found.append((result, [array.tolist() for array in arrays], drawn, words))
     assert found[0] == found[1]
-
-
-@needs_a_compiler
-def test_functions_of_another_version_of_the_package_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    library = library_without_functions(tmp_path)
-    monkeypatch.setattr(functions, "library_path", lambda: library)
-    with pytest.raises(ImportError, match=r"other\.so was compiled from another version of the package"):
-        functions._library.__wrapped__()
-
-
-@pytest.mark.slow
-@needs_a_compiler
-@pytest.mark.parametrize("source", sorted(SOURCES.glob("*.c")), ids=lambda path: path.name)
-def test_the_c_functions_give_no_warnings(source: Path, tmp_path: Path) -> None:
-    flags = ["-std=gnu11", "-O3", "-fPIC", "-Wall", "-Wextra", "-Werror"]
-    done = compile_c(*flags, "-c", source, "-o", tmp_path / "compiled.o")
-    assert done.returncode == 0, done.stderr
