@@ -79,16 +79,18 @@ def grow_tables(model: Word2Vec) -> None:
     model.wv.norms = None
 
 
-def put_on_disk(model: Word2Vec, draws: bool = True) -> None:
+def put_on_disk(model: Word2Vec, draws: bool = True, begins: bool = False) -> None:
     """Have all tables of a model in files, with a row for each word, and a state behind it if the optimizer has states.
 
     Tables that are so already stay. The others are copied. Rows that are new are the initial ones, of `outputs` and
-    `nodes` zeros, and states that are new are those of `first_state`.
+    `nodes` zeros.
 
     Parameters
     ----------
     draws : bool
         Whether new rows of words are drawn; otherwise they are zeros.
+    begins : bool
+        Whether a training begins, which sets the states of new rows to `first_state`: it knows its epochs.
     """
     has_states = (model.optimizer or choose_optimizer(model)) == ADAGRAD
     shape = len(model.wv), model.vector_size + int(has_states)
@@ -104,8 +106,11 @@ def put_on_disk(model: Word2Vec, draws: bool = True) -> None:
             vectors = rows[:, : model.vector_size]
             _fill(vectors, before[name], model.seed, draws and name == "inputs")
             set_matrix(model, name, vectors)
-        if has_states:
-            states[name] = _with_states(rows[:, -1], states.get(name), first_state(model), name in new)
+        if has_states and begins:
+            first, is_new = first_state(model), name in new or len(states.get(name, [0])) == 0
+            states[name] = _with_states(rows[:, -1], states.get(name), first, is_new)
+        elif has_states and name in new:
+            states.setdefault(name, rows[:0, -1])  # which says that the column is new
         elif name in states:
             states[name] = np.array(states[name])  # the file with the column is to go
 

@@ -50,7 +50,7 @@ def train(model: Word2Vec, arguments: TrainArguments) -> tuple[int, int]:
         if model.optimizer is None:
             model.optimizer = choose_optimizer(model)
         if model.tables_dir is not None:
-            put_on_disk(model)
+            put_on_disk(model, begins=True)
         if beginning.state is None:
             _check_can_learn(model, arguments.freeze)
             prepare_server_states(model)

@@ -141,6 +141,23 @@ def test_rows_in_files_begin_with_the_same_states(tmp_path: Path, monkeypatch: p
         assert (states >= 800).all()
 
 
+def test_rows_in_files_begin_with_the_states_for_the_epochs_of_train(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tuning, "LEAST_WORDS_FOR_SGD", 100)
+    found = []
+    for folder in (tmp_path, None):
+        model = TFWord2Vec(vector_size=20, min_count=1, workers=1, seed=7, optimizer="adagrad", tables_dir=folder)
+        model.build_vocab(corpus())
+        model.train(corpus(), total_examples=model.corpus_count, epochs=3)
+        model.build_vocab(NEW[:3], update=True)
+        model.train(NEW[:3], total_examples=3, epochs=7)
+        found.append(model)
+    for name, states in found[1].optimizer_states.items():
+        np.testing.assert_array_equal(found[0].optimizer_states[name], states)
+    assert_same(*found)
+
+
 def test_states_that_a_user_drops_begin_anew(tmp_path: Path) -> None:
     found = []
     for folder in (tmp_path, None):
