@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.evaluation.scoring import bundled_pairs, score_vectors
+from gensim_tfw2v.evaluation.scoring import bundled_pairs, read_pairs, score_vectors
 from measuring.rare_words import count_words, write_renamed
 
 _LEAST_TIMES = 2  # words with fewer occurrences than so many times the largest count are rare as they are
@@ -59,7 +59,5 @@ def _words_of_sets() -> set[str]:
 
 def _pairs_in(path: str) -> Iterator[tuple[str, str, str]]:
     """Yield two words in lower case and their judgement."""
-    for line in Path(path).read_text(encoding="utf-8").splitlines():
-        if not line.startswith("#"):
-            first, second, judgement = line.split("\t")
-            yield first.lower(), second.lower(), judgement
+    for first, second, judgement in read_pairs(path):
+        yield first.lower(), second.lower(), str(judgement)

@@ -122,7 +122,7 @@ class _KnownWords:
 
 def _score_pairs(known: _KnownWords, path: str) -> PairScore:
     total, rows, human = 0, [], []
-    for first, second, judgement in _read_pairs(path):
+    for first, second, judgement in read_pairs(path):
         total += 1
         row, other = known.rows.get(known.fold(first)), known.rows.get(known.fold(second))
         if row is not None and other is not None:
@@ -150,7 +150,7 @@ def _lines_of(path: str) -> Iterator[Iterator[str]]:
             raise ValueError(f"{path!r} is not UTF-8 text: {error}") from error
 
 
-def _read_pairs(path: str) -> Iterator[tuple[str, str, float]]:
+def read_pairs(path: str) -> Iterator[tuple[str, str, float]]:
     """Yield the valid lines of a file of word pairs; skip comments and malformed lines, as gensim does."""
     with _lines_of(path) as lines:
         for line in lines:
