@@ -102,8 +102,8 @@ LEAST_TOKENS_FOR_BFLOAT16, USUAL_VECTOR_SIZE = 512, 100
 LOSS_EVERY_BATCHES, LOSS_EVERY_LARGE_BATCHES = 16, 64
 LEAST_TOKENS_FOR_RARE_LOSS = 512
 LEAST_WINDOW_FOR_RUNNING_SUMS = 6  # of CBOW; narrower windows are as fast or faster without, and keep their vectors
-# With Adagrad, a row's first steps are FACTOR / sqrt(START) times as long as with SGD. They are as long as with SGD
-# once START and the sum of its gradients' squares come to FACTOR². `operations/adagrad.h` has the same numbers.
+# With Adagrad, steps of a row whose state is 0 are FACTOR / sqrt(START) times as long as with SGD. They are as long as
+# with SGD once START and the state come to FACTOR². `operations/adagrad.h` has the same numbers.
 ADAGRAD_FACTOR, ADAGRAD_START = 200.0, 100.0
 MOST_CBOW_ALPHA_FOR_ADAGRAD = 0.05  # with higher rates, CBOW scores as high or higher with SGD
 EPOCHS_FOR_SGD = 20  # with as many, words score as high or higher with SGD

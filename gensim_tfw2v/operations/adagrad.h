@@ -1,8 +1,8 @@
 /* The rate of a row's step. With SGD it is the learning rate. Row-wise Adagrad lowers it row by row, so that rows of
    rare words take longer steps than rows of frequent words.
 
-   Adagrad's state of a row is the sum, over the row's steps, of the squared lengths of its gradients. It is one number
-   behind the vector. `gensim_tfw2v/steps/adagrad.py` has the same rule and the same two constants. */
+   Adagrad's state of a row is a first value and, over the row's steps, the squared lengths of its gradients. It is one
+   number behind the vector. `gensim_tfw2v/steps/adagrad.py` has the same rule and the same two constants. */
 
 #ifndef TFW2V_ADAGRAD_H
 #define TFW2V_ADAGRAD_H
@@ -10,8 +10,8 @@
 #include "call.h"
 #include "vectors.h"
 
-/* A row begins with steps FACTOR / sqrt(START) times as long as SGD's. They are as long as SGD's once the sum of START
-   and the state is FACTOR^2. */
+/* A row whose state is 0 takes steps FACTOR / sqrt(START) times as long as SGD's. They are as long as SGD's once the
+   sum of START and the state is FACTOR^2. */
 static const float ADAGRAD_FACTOR = 200, ADAGRAD_START = 100;
 
 static inline bool has_state(Table table) { return table.stride > table.size; }

@@ -25,12 +25,12 @@ It returns the table's pieces: the number of the first row, and the rows.
 class RemoteStore(ABC):
     """Keeps a model's matrices on tasks of a cluster, also between trainings."""
 
+    first_state: float = 0.0  # the optimizer's state of initial rows, if rows have one
+
     @property
     @abstractmethod
     def is_untrained(self) -> bool:
         """Whether the next tables that are made have initial rows."""
-
-    first_state: float = 0.0  # the optimizer's state of initial rows, if rows have one
 
     @abstractmethod
     def begin_with(self, contents: Contents) -> None:

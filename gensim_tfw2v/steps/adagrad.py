@@ -1,9 +1,9 @@
 """Row-wise Adagrad in graphs: rows that end with a state, and the rate that follows from it.
 
-The state of a row is the sum, over the row's steps, of the squared lengths of its gradients. A step has the learning
-rate times FACTOR / sqrt(START + state), where the state includes the step's own gradient. So the steps of a row become
-shorter the more the row has been trained. The operations take the steps: `gensim_tfw2v/operations/adagrad.h` has the
-same rule and the same two numbers.
+The state of a row is a first value and, over the row's steps, the squared lengths of its gradients. A step has the
+learning rate times FACTOR / sqrt(START + state), where the state includes the step's own gradient. So the steps of a
+row become shorter the more the row has been trained. The operations take the steps:
+`gensim_tfw2v/operations/adagrad.h` has the same rule and the same two numbers.
 """
 
 from __future__ import annotations

@@ -199,7 +199,7 @@ def test_tables_that_could_not_be_filled_are_freed(monkeypatch: pytest.MonkeyPat
     before = leases_on(cluster)
     settings: dict[str, Any] = {"cluster": cluster, "vectors_on_servers": True, "epochs": 1}
     with monkeypatch.context() as patched:
-        patched.setattr(RemoteTables, "fill_randomly", fail)
+        patched.setattr(RemoteTables, "fill", fail)
         with pytest.raises(StopError):
             train(untrained("skipgram-negative", **settings))
     model = train(untrained("skipgram-negative", **settings))

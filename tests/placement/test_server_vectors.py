@@ -39,7 +39,7 @@ def started(shards: int, seed: int = 5) -> np.ndarray:
     """Return a table of random starting values that was made in so many shards."""
     tables = RemoteTables(connect(shared_cluster()), shards)
     tables.make("inputs", 50, 40)
-    tables.fill_randomly("inputs", seed)
+    tables.fill("inputs", seed)
     values = tables.rows("inputs", 0, 50)
     tables.free()
     return values

@@ -68,7 +68,7 @@ class ClusterDescent(DescentPlacement, ServerPlacement):
         return self._vectors
 
     def _fill_outputs_randomly(self) -> None:
-        self.training.call_servers(lambda: self.training.tables.fill_randomly("outputs", self._seed))
+        self.training.call_servers(lambda: self.training.tables.fill("outputs", self._seed))
 
     def begin_epoch(self, epoch: int, begin: PassPosition = BEGINNING) -> None:
         super().begin_epoch(epoch, begin)

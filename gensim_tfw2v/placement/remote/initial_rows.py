@@ -18,14 +18,12 @@ _BITS = 24  # bits that a float32 holds
 def initial_rows(seed: int | None, rows: Any, columns: int) -> Any:
     """Return the float32 tensor [rows, columns] of these rows, uniform between -1 / columns and 1 / columns.
 
-    Without a seed the rows are zeros.
-
     The rows are the same for any number of servers. TensorFlow's random generators would depend on the shards.
 
     Parameters
     ----------
-    seed : int
-        64 bits, different for each table.
+    seed : int or None
+        64 bits, different for each table. Without a seed the rows are zeros.
     rows : int64 tensor
         Numbers of the rows within the whole table.
     """

@@ -98,14 +98,15 @@ class ServerStore(RemoteStore):
     def _fill(self, tables: Any, have_states: bool) -> None:
         """Make all tables, and give them their first rows."""
         contents, self._contents = self._contents, None
+        state = self.first_state if have_states else None
         rows, columns = self.shape
         for name, seed in self._seeds.items():
             tables.make(name, rows, columns + have_states)
             if contents is not None:
                 for first, piece in contents(name, have_states):
                     tables.write(name, first, piece)
-            elif seed is not None or (have_states and self.first_state):
-                tables.fill_randomly(name, seed, self.first_state if have_states else None)
+            elif seed is not None or state:
+                tables.fill(name, seed, state)
 
     @property
     def is_untrained(self) -> bool:

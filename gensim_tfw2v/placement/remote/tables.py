@@ -80,7 +80,7 @@ class RemoteTables:
         self._record(names)
         self._handles[name] = [self._zero_shard(names[shard], shape, shard) for shard in range(self.shards)]
 
-    def fill_randomly(self, name: str, seed: int | None, state: float | None = None) -> None:
+    def fill(self, name: str, seed: int | None, state: float | None = None) -> None:
         """Give a table the initial rows that follow from `seed`, zeros if it is None; the servers make them.
 
         Parameters
