@@ -125,7 +125,8 @@ def serve(
     exposure.apply()
     server.start()
     kernel()  # tests it on the devices as the server has set them up
-    print(f"tfw2v server: {task.name} of {address} is ready (process {os.getpid()}). Open to {exposure}", flush=True)
+    ready = f"tfw2v server: {task.name} of {address} is ready (process {os.getpid()}). Open to {exposure}"
+    print(ready + "\n", end="", flush=True)  # one write also if Python does not buffer, so that tasks do not mix lines
     _end_process(_wait_for_end(lambda: end.wait(_SECONDS_BETWEEN_CHECKS) or _is_orphan(parent), notices, parent))
 
 

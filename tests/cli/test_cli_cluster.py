@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
+import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from gensim.models import KeyedVectors
-from support.child_process import run_script
+from support.child_process import environment, run_script
 from support.command_line import SMALL, error_of, run, write_corpus
 from support.error_table import cases_under
 from support.placements import shared_cluster
+
+from gensim_tfw2v.cluster.local import free_addresses
 
 SILENT = {"ps": ["127.0.0.1:9"], "worker": ["127.0.0.1:7"]}  # discard and echo, which nothing serves
 
@@ -34,6 +40,25 @@ def test_a_server_whose_port_is_in_use_names_its_address(tmp_path: Path) -> None
     assert done.returncode == 2
     port = addresses["ps"][0].rpartition(":")[2]
     assert f"cannot serve at {addresses['ps'][0]}: port {port} is taken by another process\n" in done.stderr
+
+
+def test_a_server_says_that_it_is_ready_by_one_write(tmp_path: Path) -> None:
+    """Otherwise lines of servers that print to one place at the same time are mixed. A datagram keeps writes apart."""
+    addresses = {"ps": free_addresses(1), "worker": free_addresses(1)}
+    command = ["server", "--job", "ps", "--task", "0", "--cluster", str(cluster_file(tmp_path, addresses))]
+    here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    here.settimeout(60)
+    unbuffered = environment() | {"PYTHONUNBUFFERED": "1"}
+    with (
+        here,
+        there,
+        subprocess.Popen([sys.executable, "-m", "gensim_tfw2v", *command], stdout=there, env=unbuffered) as server,
+    ):
+        try:
+            written = here.recv(1000).decode()
+        finally:
+            server.terminate()
+    assert re.fullmatch(r"tfw2v server: ps 0 of \S+ is ready .*\n", written)
 
 
 @pytest.mark.parametrize("cores", ["0", "-1", "1.5", "all"])
