@@ -36,7 +36,7 @@ from gensim_tfw2v.steps.settings import ADAGRAD, FREEZABLE, SGD, StepSettings
 LEARNING_RATE = 0.05
 TOLERANCES = {"float32": 1e-5, "bfloat16": 0.02}
 ROUNDING = {"float32": 2**-24, "bfloat16": 2**-9}  # most that a number is off, relatively
-MOST_BY_ROUNDING = 0.1  # of the tolerance: what rounding may change in an example of Adagrad
+MOST_BY_ROUNDING = 0.1  # of the tolerance: what rounding may change in an example
 
 
 @st.composite
@@ -239,9 +239,9 @@ def assert_moves_rows_as_plain_loops_do(
         expected_losses.append(expected.train(batch, LEARNING_RATE, ids.tolist()))
         clipped_rows.append(expected.clipped_rows)
     tolerance = TOLERANCES[compute_dtype]
-    if adagrad:  # its first steps are 20 times as long, and clipped only at the bound
-        if compute_dtype == "bfloat16":
-            tolerance *= 3
+    if adagrad and compute_dtype == "bfloat16":  # its first steps are 20 times as long, and clipped only at the bound
+        tolerance *= 3
+    if adagrad or expected.largest_difference(trained) > tolerance:
         for _ in range(3):  # in some examples, the loops themselves make much of rounded rows
             rounded = untrained_reference()
             for batch in batches:

@@ -13,9 +13,12 @@ With row-wise Adagrad, the rate of each of these steps follows from the squared 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from gensim_tfw2v.placement.contract import ModelTables
 
 
 def sigmoid(value: float) -> float:
@@ -145,10 +148,12 @@ class ReferenceModel:
         for table, error in zip(tables, errors, strict=True):
             table -= error
 
-    def largest_difference(self, other: ReferenceModel) -> float:
-        """Return how far a number of the tables is from that of another model, which has the same tables, at most."""
+    def largest_difference(self, other: ReferenceModel | ModelTables) -> float:
+        """Return how far a number of the tables is from that of another model's, at most, where both have a table."""
         pairs = ((self.inputs, other.inputs), (self.outputs, other.outputs), (self.nodes, other.nodes))
-        return max(float(np.abs(one - another).max()) for one, another in pairs if one is not None)
+        return max(
+            float(np.abs(one - another).max()) for one, another in pairs if one is not None and another is not None
+        )
 
     def _hidden(self, token: int, batch: ReferenceBatch, all_words: list[int]) -> np.ndarray:
         if self.skip_gram:
