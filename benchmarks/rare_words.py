@@ -28,6 +28,7 @@ from measuring.rare_words import (
     SPREAD,
     agreement_by_band,
     reciprocal_ranks,
+    rename_halves,
     rename_words,
 )
 from measuring.runner import in_turns, run, run_all
@@ -40,12 +41,13 @@ REFERENCES = ("gensim", "tfw2v")
 _REFERENCE_SEED = 1_000_000  # no run has it: models with equal seeds begin with equal vectors, and agree by these
 _LABELS = ("mode", "epochs", "setting")
 _OF_RUN = ("mode", "epochs", "system", "optimizer", "seed")  # what tells two runs of one report apart
-_SETTINGS = ("words", "pairs", "counts", "anchors", "references", "workers", "input", "window", "negative", "min_count",
-             "sample", "alpha", "schedule", "vector_size", "seed")  # fmt: skip
+_SETTINGS = ("words", "pairs", "halves", "counts", "anchors", "references", "workers", "input", "window", "negative",
+             "min_count", "sample", "alpha", "schedule", "vector_size", "seed")  # fmt: skip
 _NOTES = (
     f"Ranks: before training, some occurrences of a word get another name, as many as the column says. {SPREAD} ones "
-    f"are drawn from all of its occurrences, {BURST} ones follow each other. The number is 100 times the mean of "
-    "1 / rank of the word among the neighbours of its other name; the last column is the mean of the columns.",
+    f"are drawn from all of its occurrences, {BURST} ones follow each other. With `--halves`, the most frequent words "
+    "have either of two names equally often. The number is 100 times the mean of 1 / rank of the word among the "
+    "neighbours of its other name; the last column is the mean of the columns.",
     "Agreement, by occurrences: cosines of a word to the most frequent words, the anchors, and the same cosines in a "
     "reference model. The reference was trained on the same corpus with another seed and the most epochs. The number "
     "is 100 times their correlation, as the mean over the words of a band.",
@@ -144,7 +146,10 @@ def _measure(arguments: argparse.Namespace, folder: Path) -> Callable[[Any], dic
             return lambda vectors: {"pairs": scores_of_pairs(vectors, rare)}
         if not arguments.words:
             return lambda vectors: {}
-        renamed = rename_words(corpus, renamed_corpus, arguments.words, seed, counts, anchors)
+        if arguments.halves:
+            renamed = rename_halves(corpus, renamed_corpus, arguments.words, seed)
+        else:
+            renamed = rename_words(corpus, renamed_corpus, arguments.words, seed, counts, anchors)
     except ValueError as error:
         raise SystemExit(f"rare_words: error: {error}") from None
     say(f"{len(renamed)} words have two names")
@@ -214,6 +219,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--words", type=number_from(0), default=3000, metavar="N", help="words that get a second name (default 3000)")
     add("--pairs", action="store_true", help="instead of `--words`, make half of the words of gensim's similarity sets "
         "rare: each keeps one of the counts")  # fmt: skip
+    add("--halves", action="store_true", help="instead of `--counts`, half of the occurrences of the most frequent "
+        "words get the second name")  # fmt: skip
     add("--counts", nargs="+", type=count, default=list(COUNTS), metavar="N", help="occurrences that get the second "
         f"name (default {' '.join(map(str, COUNTS))}); a word needs four times the largest number")  # fmt: skip
     add("--anchors", type=count, default=ANCHORS, metavar="N", help=f"most frequent words (default {ANCHORS}): their "

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-SPREAD, BURST = "spread", "burst"
+SPREAD, BURST, HALF = "spread", "burst", "half"
 COUNTS = (6, 20, 80)  # occurrences that get another name, unless the caller says otherwise
 _LEAST_SHARE_LEFT = 0.75  # of a word's occurrences keep its name, so that its own vector stays what it would be
+_LEAST_TO_HALVE = 20  # occurrences of a word of which half get another name
 _ENDING = "~renamed"  # of the other name
 ANCHORS = 1000  # words whose cosines to a word say where it is: so many of the most frequent ones
 BANDS = ((5, 10), (10, 30), (30, 100), (100, 300), (300, 1000))  # occurrences, the second number left out
@@ -26,12 +27,17 @@ class Renamed:
 
     word: str
     count: int
-    kind: str  # SPREAD: drawn from all occurrences; BURST: one after the other, as in an article about one subject
+    kind: str  # BURST: one after the other, as in an article about one subject; SPREAD and HALF: drawn from all
 
     @property
     def name(self) -> str:
         """Return the other name."""
         return self.word + _ENDING
+
+    @property
+    def column(self) -> str:
+        """Return the column of the table of ranks in which the word counts."""
+        return HALF if self.kind == HALF else f"{self.count} {self.kind}"
 
 
 def rename_words(
@@ -63,12 +69,24 @@ def rename_words(
     return renamed
 
 
+def rename_halves(corpus: Path, renamed_corpus: Path, words: int, seed: int) -> list[Renamed]:
+    """Write the corpus with new names of half of the occurrences of the most frequent words, and return these words."""
+    frequent = [(word, count) for word, count in count_words(corpus).most_common(words) if count >= _LEAST_TO_HALVE]
+    if not frequent:
+        raise ValueError(f"{corpus.name} has no word with {_LEAST_TO_HALVE} occurrences")
+    rng = np.random.default_rng(seed)
+    renamed = [Renamed(word, count // 2, HALF) for word, count in frequent]
+    taken = {one.word: _occurrences(one, count, rng) for one, (_, count) in zip(renamed, frequent, strict=True)}
+    write_renamed(corpus, renamed_corpus, taken)
+    return renamed
+
+
 def _occurrences(one: Renamed, count: int, rng: np.random.Generator) -> set[int]:
     """Return the numbers of the occurrences that get the other name, of `count` in all."""
-    if one.kind == SPREAD:
-        return set(rng.choice(count, one.count, replace=False).tolist())
-    first = int(rng.integers(count - one.count + 1))
-    return set(range(first, first + one.count))
+    if one.kind == BURST:
+        first = int(rng.integers(count - one.count + 1))
+        return set(range(first, first + one.count))
+    return set(rng.choice(count, one.count, replace=False).tolist())
 
 
 def count_words(corpus: Path) -> Counter[str]:
@@ -96,20 +114,26 @@ def _lines_of(corpus: Path) -> Iterator[list[str]]:
 
 
 def reciprocal_ranks(vectors: Any, renamed: Sequence[Renamed]) -> dict[str, float]:
-    """Return the mean reciprocal rank in percent of true words among the neighbours of renamed ones, by kind."""
+    """Return the mean reciprocal rank in percent of true words among the neighbours of renamed ones, by column."""
+    by_column: dict[str, list[Renamed]] = {}
+    for one in sorted(renamed, key=lambda one: (one.count, one.kind == BURST)):
+        by_column.setdefault(one.column, []).append(one)
+    inverse = {
+        column: np.concatenate([_inverse_ranks(vectors, part) for part in _in_parts(some)])
+        for column, some in by_column.items()
+    }
+    return {column: 100 * float(values.mean()) for column, values in inverse.items()}
+
+
+def _inverse_ranks(vectors: Any, renamed: Sequence[Renamed]) -> np.ndarray:
+    """Return for each renamed word 1 / rank of the true word among the neighbours of its other name."""
     unit = vectors.get_normed_vectors()
-    by_kind: dict[str, list[np.ndarray]] = {}
-    for count in sorted({one.count for one in renamed}):
-        for kind in (SPREAD, BURST):
-            for some in _in_parts([one for one in renamed if (one.count, one.kind) == (count, kind)]):
-                names = [vectors.key_to_index[one.name] for one in some]
-                words = [vectors.key_to_index[one.word] for one in some]
-                cosines = unit[names] @ unit.T
-                rows = np.arange(len(some))
-                cosines[rows, names] = -np.inf  # a word is not its own neighbour
-                ranks = 1 + (cosines > cosines[rows, words][:, None]).sum(axis=1)
-                by_kind.setdefault(f"{count} {kind}", []).append(1 / ranks)
-    return {kind: 100 * float(np.concatenate(parts).mean()) for kind, parts in by_kind.items()}
+    names = [vectors.key_to_index[one.name] for one in renamed]
+    words = [vectors.key_to_index[one.word] for one in renamed]
+    cosines = unit[names] @ unit.T
+    rows = np.arange(len(renamed))
+    cosines[rows, names] = -np.inf  # a word is not its own neighbour
+    return np.asarray(1 / (1 + (cosines > cosines[rows, words][:, None]).sum(axis=1)))
 
 
 def _in_parts(renamed: Sequence[Renamed]) -> Iterator[Sequence[Renamed]]:

@@ -17,7 +17,17 @@ import pytest
 import rare_words
 from gensim.models import KeyedVectors
 from measuring.jobs import Job
-from measuring.rare_words import BURST, COUNTS, SPREAD, Renamed, agreement_by_band, reciprocal_ranks, rename_words
+from measuring.rare_words import (
+    BURST,
+    COUNTS,
+    HALF,
+    SPREAD,
+    Renamed,
+    agreement_by_band,
+    reciprocal_ranks,
+    rename_halves,
+    rename_words,
+)
 from support.benchmark_commands import corpus_in, run_command
 
 
@@ -57,21 +67,33 @@ def test_other_numbers_of_occurrences_can_get_another_name(corpus: Path, tmp_pat
     assert {after[one.name] for one in renamed} == {25}
 
 
+def test_half_of_the_occurrences_of_the_most_frequent_words_get_another_name(corpus: Path, tmp_path: Path) -> None:
+    renamed = rename_halves(corpus, tmp_path / "renamed.txt", words=3, seed=3)
+    after = Counter((tmp_path / "renamed.txt").read_text().split())
+    assert renamed[0] == Renamed("anchor", 250, HALF)
+    assert [(after[one.name], after[one.word]) for one in renamed] == [(250, 250), (200, 200), (200, 200)]
+    assert sum(after.values()) == len(corpus.read_text().split())
+
+
 def test_a_corpus_without_words_to_rename_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "tiny.txt"
     path.write_text("a b c\n")
     with pytest.raises(ValueError, match=r"tiny\.txt has no word with 320 occurrences"):
         rename_words(path, tmp_path / "renamed.txt", words=6, seed=1)
+    with pytest.raises(ValueError, match=r"tiny\.txt has no word with 20 occurrences"):
+        rename_halves(path, tmp_path / "renamed.txt", words=6, seed=1)
 
 
 def test_ranks_are_those_of_plain_loops() -> None:
     vectors = random_vectors(seed=1)
     renamed = [Renamed("w3", 6, SPREAD), Renamed("w4", 6, SPREAD), Renamed("w5", 80, BURST)]
+    renamed += [Renamed("w6", 100, HALF), Renamed("w7", 50, HALF)]
     inverse = {}
     for one in renamed:
         by_nearness = [name for name, _ in vectors.most_similar(one.name, topn=len(vectors))]
         inverse[one.word] = 100 / (1 + by_nearness.index(one.word))
     expected = {"6 spread": (inverse["w3"] + inverse["w4"]) / 2, "80 burst": inverse["w5"]}
+    expected["half"] = (inverse["w6"] + inverse["w7"]) / 2
     assert reciprocal_ranks(vectors, renamed) == pytest.approx(expected)
 
 
