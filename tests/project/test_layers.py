@@ -230,6 +230,7 @@ def test_only_the_graph_modules_import_tensorflow_directly() -> None:
         "steps.plain.huffman_paths",
         "steps.plain.in_turn",
         "steps.plain.rows",
+        "steps.plain.table",
         "steps.rows",
         "steps.side_by_side",
         "steps.signature",

@@ -24,7 +24,7 @@ from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.huffman import build_huffman_tree
 from gensim_tfw2v.steps.adagrad import rate_factor
 from gensim_tfw2v.steps.kernel import plain_kernel
-from gensim_tfw2v.steps.plain.rows import StepLimits, move_rows
+from gensim_tfw2v.steps.plain.table import StepLimits, StepTable
 
 SIZE = 17
 FACTORS = pytest.mark.parametrize("factors", [NO_FACTORS, np.array([1.0, 0.0, 0.5], np.float32)], ids=["none", "three"])
@@ -152,7 +152,7 @@ def test_ids_of_no_row_are_an_error_and_change_nothing(name: str) -> None:
 
 def test_the_longest_first_step_has_the_rate_that_the_two_constants_say() -> None:
     table, gradients = Table(np.zeros((1, 4), np.float32)), np.float32([[[1e-3, 0, 0]]])
-    move_rows(table.handle, np.zeros((1, 1), np.int32), gradients, StepLimits(0.1, 1.0, NO_FACTORS), adagrad=True)
+    StepTable(table.handle, True).move(np.zeros((1, 1), np.int32), gradients, StepLimits(0.1, 1.0, NO_FACTORS))
     np.testing.assert_allclose(table.values(), [[-1e-4 * ADAGRAD_FACTOR / ADAGRAD_START**0.5, 0, 0, 1e-6]], rtol=1e-5)
 
 

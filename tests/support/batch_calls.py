@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
-from gensim_tfw2v.steps.plain.rows import StepLimits, gather_rows, move_rows
+from gensim_tfw2v.steps.plain.table import StepLimits, StepTable
 from support.batch_cbow import cbow
 from support.batch_contexts import some_contexts
 from support.batch_even_contexts import some_even_contexts
@@ -32,11 +32,11 @@ def _of_contexts(some: Callable[..., Any]) -> dict[str, tuple[Callable[..., Any]
     found, name = some(WINDOW, RUNS, TOKENS), "even contexts" if some is some_even_contexts else "contexts"
     given, gradients = found.given(), normal(RUNS, TOKENS, SIZE, seed=2)
 
-    def sums(table: Any, adagrad: bool, ids: np.ndarray) -> Any:
-        return given._replace(ids=ids).sum(table, adagrad)
+    def sums(table: StepTable, ids: np.ndarray) -> Any:
+        return given._replace(ids=ids).sum(table)
 
-    def moves(table: Any, adagrad: bool, ids: np.ndarray, gradients: np.ndarray) -> Any:
-        return given._replace(ids=ids).move(table, gradients, _LIMITS, adagrad)
+    def moves(table: StepTable, ids: np.ndarray, gradients: np.ndarray) -> Any:
+        return given._replace(ids=ids).move(table, gradients, _LIMITS)
 
     return {
         f"sum {name}": (sums, {"ids": given.ids}),
@@ -48,22 +48,22 @@ def _of_paths(every_context: bool) -> tuple[Callable[..., Any], Arguments]:
     """Return the function that trains Huffman paths, with arguments."""
     call = huffman_paths(SIZE, every_context, WINDOW, RUNS, TOKENS, token_weights=_WEIGHTS)
 
-    def train(table: Any, adagrad: bool, nodes: np.ndarray, hidden: np.ndarray) -> Any:
-        return call._replace(adagrad=adagrad, nodes=nodes, hidden=hidden).train(table)
+    def train(table: StepTable, nodes: np.ndarray, hidden: np.ndarray) -> Any:
+        return call._replace(adagrad=table.have_states, nodes=nodes, hidden=hidden).train(table.handle)
 
     return train, {"nodes": call.nodes, "hidden": call.hidden}
 
 
 _CALLS: dict[str, tuple[Callable[..., Any], Arguments]] = {
-    "gather rows": (lambda table, adagrad, ids: gather_rows(table, ids, adagrad), {"ids": _IDS}),
+    "gather rows": (lambda table, ids: table.vectors(ids), {"ids": _IDS}),
     "move rows": (
-        lambda table, adagrad, ids, gradients: move_rows(table, ids, gradients, _LIMITS, adagrad),
+        lambda table, ids, gradients: table.move(ids, gradients, _LIMITS),
         {"ids": _IDS, "gradients": _GRADIENTS},
     ),
     **_of_contexts(some_contexts),
     **_of_contexts(some_even_contexts),
     "train CBOW": (
-        lambda table, adagrad, **own: _CBOW._replace(adagrad=adagrad, **own).train(table),
+        lambda table, **own: _CBOW._replace(adagrad=table.have_states, **own).train(table.handle),
         {"targets": _CBOW.targets, "hidden": _CBOW.hidden},
     ),
     "train Huffman paths of contexts": _of_paths(every_context=True),
@@ -89,7 +89,7 @@ def run_call(
     """Return what a function returns, the table after it, and the error if TensorFlow has reported one."""
     table = Table(arguments["table"])
     try:
-        found = _CALLS[name][0](**arguments | {"table": table.handle}, adagrad=adagrad)
+        found = _CALLS[name][0](**arguments | {"table": StepTable(table.handle, adagrad)})
     except tf.errors.OpError as error:
         return [], table.values(), error
     return [np.asarray(output) for output in tf.nest.flatten(found)], table.values(), None

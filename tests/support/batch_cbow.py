@@ -8,7 +8,7 @@ import numpy as np
 
 from gensim_tfw2v.steps.plain.cbow import Candidates, train_cbow
 from gensim_tfw2v.steps.plain.in_turn import Outputs
-from gensim_tfw2v.steps.plain.rows import StepLimits
+from gensim_tfw2v.steps.plain.table import StepLimits, StepTable
 from support.operation_inputs import (
     BATCH,
     BATCHES,
@@ -51,7 +51,7 @@ class Cbow(NamedTuple):
     def train(self, table: Any) -> tuple[Any, Any, Any]:
         """Call the function with a table's handle."""
         return train_cbow(
-            Outputs(table, self.frozen, self.adagrad, self.measured),
+            Outputs(StepTable(table, self.adagrad), self.frozen, self.measured),
             tokens_of(self.hidden, self.windows, self.token_weights),
             Candidates(self.targets[BATCH], self.negatives[BATCH], self.negative, self.mask_hits),
             StepLimits(self.rate, self.max_step, self.factors),

@@ -9,7 +9,7 @@ import numpy as np
 
 from gensim_tfw2v.steps import maths
 from gensim_tfw2v.steps.plain.contexts import RowContexts
-from gensim_tfw2v.steps.plain.rows import StepLimits
+from gensim_tfw2v.steps.plain.table import StepLimits, StepTable
 from support.operation_inputs import (
     BATCH,
     BATCHES,
@@ -61,7 +61,7 @@ def some_contexts(window: int = 3, runs: int = 4, tokens: int = 6) -> Contexts:
 def check_summed_contexts(size: int, contexts: Contexts, adagrad: bool = False) -> None:
     """Check the weighted sums of contexts."""
     before = table_rows(size, adagrad)
-    hidden = contexts.given().sum(Table(before).handle, adagrad)
+    hidden = contexts.given().sum(StepTable(Table(before).handle, adagrad))
     expected = np.zeros((*contexts.weights.shape[:2], size))
     for token, row, weight in contexts.each():
         expected[token] += weight * before[row, :size].astype(np.float64)
@@ -92,7 +92,7 @@ def check_steps(
     before, rate = table_rows(gradients.shape[-1], adagrad), 0.05
     max_step = median_step(sums, rate, before)
     table = Table(before)
-    metrics = contexts.move(table.handle, gradients, StepLimits(rate, max_step, factors), adagrad)
+    metrics = contexts.move(StepTable(table.handle, adagrad), gradients, StepLimits(rate, max_step, factors))
     expected, counts = moved(before, sums, rate, max_step, factors)
     assert metrics.numpy().tolist() == counts
     np.testing.assert_allclose(table.values(), expected, rtol=1e-5, atol=1e-5)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gensim_tfw2v.steps.plain.contexts import RowContexts
+from gensim_tfw2v.steps.plain.table import StepTable
 from support.batch_contexts import check_steps
 from support.operation_inputs import (
     BATCH,
@@ -62,7 +63,7 @@ def contexts_of_continued_runs(window: int, runs: int, tokens: int, gap: int | N
 def check_summed_even_contexts(size: int, contexts: EvenContexts, adagrad: bool = False) -> None:
     """Check the means or sums of contexts."""
     before = table_rows(size, adagrad)
-    hidden = contexts.given().sum(Table(before).handle, adagrad).numpy()
+    hidden = contexts.given().sum(StepTable(Table(before).handle, adagrad)).numpy()
     expected = np.zeros((*contexts.windows.left[BATCH].shape, size))
     for token, rows in contexts.tokens():
         summed = before[rows, :size].astype(np.float64).sum(axis=0)

@@ -8,6 +8,7 @@ import numpy as np
 
 from gensim_tfw2v.steps.plain.huffman_paths import train_huffman_paths
 from gensim_tfw2v.steps.plain.in_turn import Outputs
+from gensim_tfw2v.steps.plain.table import StepTable
 from gensim_tfw2v.steps.signature import HuffmanPaths as Paths
 from support.operation_inputs import (
     BATCH,
@@ -51,7 +52,7 @@ class HuffmanPaths(NamedTuple):
     def train(self, table: Any) -> tuple[Any, Any]:
         """Call the function with a table's handle."""
         return train_huffman_paths(
-            Outputs(table, self.frozen, self.adagrad, self.measured),
+            Outputs(StepTable(table, self.adagrad), self.frozen, self.measured),
             tokens_of(self.hidden, self.windows, self.token_weights),
             Paths(self.words[BATCH], self.nodes, self.codes, self.offsets),
             self.every_context,

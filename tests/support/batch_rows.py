@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
-from gensim_tfw2v.steps.plain.rows import StepLimits, gather_rows, move_rows
+from gensim_tfw2v.steps.plain.table import StepLimits, StepTable
 from support.operation_inputs import (
     BATCH,
     BATCHES,
@@ -35,7 +35,7 @@ def check_gathered_rows(size: int, batch: int, number_type: str, adagrad: bool =
     """Check the rows of a batch."""
     values, ids = table_rows(size, adagrad), numbers_below(ROWS, BATCHES, 4, 5)
     table, T = Table(values), tf.as_dtype(number_type)
-    found = gather_rows(table.handle, ids[batch], adagrad, T)
+    found = StepTable(table.handle, adagrad).vectors(ids[batch], T)
     assert found.dtype == T
     rows = values[ids[batch], :size]
     np.testing.assert_array_equal(tf.cast(found, tf.float32), rows if number_type == "float32" else as_bfloat16(rows))
@@ -52,7 +52,7 @@ def check_moved_rows(
     max_step = median_step(sums, rate, before)
     table = Table(before)
     limits = StepLimits(rate, max_step, factors)
-    metrics = move_rows(table.handle, ids[BATCH], tf.cast(gradients, number_type), limits, adagrad)
+    metrics = StepTable(table.handle, adagrad).move(ids[BATCH], tf.cast(gradients, number_type), limits)
     expected, counts = moved(before, sums, rate, max_step, factors)
     assert metrics.numpy().tolist() == counts
     assert 0 < counts[1] < counts[0]

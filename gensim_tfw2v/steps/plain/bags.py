@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from gensim_tfw2v.steps.adagrad import vectors_of
-from gensim_tfw2v.steps.plain.rows import StepLimits, move_rows, whole_rows
+from gensim_tfw2v.steps.plain.table import StepLimits, StepTable
 from gensim_tfw2v.steps.signature import Bags, Objective
 
 
@@ -32,25 +31,22 @@ class BatchBags(NamedTuple):
         """Return a bag of each row [R, P]."""
         return cls(tf.reshape(rows, [-1]), tf.range(tf.size(rows)), tf.ones(tf.shape(rows), tf.int32))
 
-    def sums(self, table: tf.Tensor, adagrad: bool) -> tf.Tensor:
+    def sums(self, table: StepTable) -> tf.Tensor:
         """Return the sum of the rows of each bag [R, P, D]."""
-        rows = vectors_of(whole_rows(table, self.members), adagrad)
-        sums = tf.math.unsorted_segment_sum(rows, self.places, tf.size(self.sizes))
+        sums = tf.math.unsorted_segment_sum(table.vectors(self.members), self.places, tf.size(self.sizes))
         return tf.reshape(sums, [tf.shape(self.sizes)[0], tf.shape(self.sizes)[1], -1])
 
-    def move(
-        self, table: tf.Tensor, is_moved: tf.Tensor, gradients: tf.Tensor, limits: StepLimits, adagrad: bool
-    ) -> tf.Tensor:
+    def move(self, table: StepTable, is_moved: tf.Tensor, gradients: tf.Tensor, limits: StepLimits) -> tf.Tensor:
         """Move the rows of some bags [R, P] against the bags' gradients [R, P, D]; return touched and clipped rows."""
         rows = tf.where(tf.gather(tf.reshape(is_moved, [-1]), self.places), self.members, -1)
         of_bags = tf.reshape(gradients, [-1, tf.shape(gradients)[2]])
-        return move_rows(table, rows, tf.gather(of_bags, self.places), limits, adagrad)
+        return table.move(rows, tf.gather(of_bags, self.places), limits)
 
 
-def mean_rows(bags: BatchBags, table: tf.Tensor, adagrad: bool) -> tf.Tensor:
+def mean_rows(bags: BatchBags, table: StepTable) -> tf.Tensor:
     """Return skip-gram's hidden vectors [R, B, D]: the means of the rows of bags."""
     sizes = tf.cast(tf.maximum(bags.sizes, 1), tf.float32)
-    return bags.sums(table, adagrad) / sizes[..., None]
+    return bags.sums(table) / sizes[..., None]
 
 
 class BagContexts(NamedTuple):
@@ -70,14 +66,14 @@ class BagContexts(NamedTuple):
             rows += tf.cast(documents.sizes, tf.float32)[..., None]
         return cls(bags, documents, inside, rows, objective)
 
-    def sum(self, table: tf.Tensor, adagrad: bool) -> tf.Tensor:
+    def sum(self, table: StepTable) -> tf.Tensor:
         """Return hidden vectors [R, B, D]: sums or means of the rows of contexts and documents."""
-        sums = tf.matmul(self.inside, self.bags.sums(table, adagrad))
+        sums = tf.matmul(self.inside, self.bags.sums(table))
         if self.documents is not None:
-            sums += self.documents.sums(table, adagrad)
+            sums += self.documents.sums(table)
         return tf.math.divide_no_nan(sums, self.rows) if self.objective.mean_context else sums
 
-    def move(self, table: tf.Tensor, gradients: tf.Tensor, limits: StepLimits, adagrad: bool) -> tf.Tensor:
+    def move(self, table: StepTable, gradients: tf.Tensor, limits: StepLimits) -> tf.Tensor:
         """Move the rows against the gradients of hidden vectors; return touched and clipped rows.
 
         Frozen rows of contexts stay, and those of documents move.
@@ -85,8 +81,8 @@ class BagContexts(NamedTuple):
         shares = gradients if self.objective.mean_context else tf.math.divide_no_nan(gradients, self.rows)
         moved = tf.zeros([2])
         if self.documents is not None:
-            moved += self.documents.move(table, self.documents.sizes > 0, shares, limits, adagrad)
+            moved += self.documents.move(table, self.documents.sizes > 0, shares, limits)
         if not self.objective.freezes_inputs:
             of_places = tf.matmul(self.inside, shares, transpose_a=True)
-            moved += self.bags.move(table, tf.reduce_any(self.inside > 0, axis=1), of_places, limits, adagrad)
+            moved += self.bags.move(table, tf.reduce_any(self.inside > 0, axis=1), of_places, limits)
         return moved

@@ -18,7 +18,7 @@ from gensim_tfw2v.steps.plain.cbow import Candidates, train_cbow
 from gensim_tfw2v.steps.plain.contexts import RowContexts
 from gensim_tfw2v.steps.plain.huffman_paths import train_huffman_paths
 from gensim_tfw2v.steps.plain.in_turn import Outputs, Tokens
-from gensim_tfw2v.steps.plain.rows import StepLimits, gather_rows, move_rows
+from gensim_tfw2v.steps.plain.table import StepLimits, StepTable
 from gensim_tfw2v.steps.signature import BlockTensors, Objective, Rates, Tables
 
 
@@ -96,7 +96,8 @@ class _Step:
     """
 
     def __init__(self, of_block: _BlockGraph, batch: tf.Tensor) -> None:
-        self.objective, self.tables, self.block, self.rates = of_block
+        self.objective, tables, self.block, self.rates = of_block
+        self.inputs, self.outputs, self.nodes = (StepTable(handle, self.objective.adagrad) for handle in tables)
         self.batch = _BatchIndex(batch)
         self.learning_rate = self.batch.of(self.rates.learning_rates)
         measured = self.batch.of(self.rates.measured)
@@ -116,7 +117,7 @@ class _Step:
             number_type = self._product_type if negatives_alone else tf.float32
             hidden = self._hidden_rows(number_type)
         else:
-            hidden = contexts.sum(self.tables.inputs, self.objective.adagrad)
+            hidden = contexts.sum(self.inputs)
         gradients = []
         if tree:
             gradients.append(self._train_huffman_paths(hidden))
@@ -135,22 +136,21 @@ class _Step:
 
     def _move_inputs(self, gradient: tf.Tensor, contexts: RowContexts | BagContexts | None) -> None:
         """Move the input rows of hidden vectors against the gradients of these [R, B, D]."""
-        table, adagrad, limits = self.tables.inputs, self.objective.adagrad, self._limits(self.rates.lock_factors)
+        limits = self._limits(self.rates.lock_factors)
         if contexts is not None:
-            moved = contexts.move(table, gradient, limits, adagrad)
+            moved = contexts.move(self.inputs, gradient, limits)
         elif self.objective.bags:
             every = tf.ones(tf.shape(gradient)[:2], tf.bool)
-            moved = self._bags().move(table, every, gradient, limits, adagrad)
+            moved = self._bags().move(self.inputs, every, gradient, limits)
         else:
-            moved = move_rows(table, self.batch.of(self.block.inputs), gradient, limits, adagrad)
+            moved = self.inputs.move(self.batch.of(self.block.inputs), gradient, limits)
         self.moved.append(moved)
 
     def _hidden_rows(self, number_type: tf.DType) -> tf.Tensor:
         """Return skip-gram's hidden vectors [R, B, D]."""
         if not self.objective.bags:
-            ids = self.batch.of(self.block.inputs)
-            return gather_rows(self.tables.inputs, ids, self.objective.adagrad, number_type)
-        return tf.cast(mean_rows(self._bags(), self.tables.inputs, self.objective.adagrad), number_type)
+            return self.inputs.vectors(self.batch.of(self.block.inputs), number_type)
+        return tf.cast(mean_rows(self._bags(), self.inputs), number_type)
 
     def _bags(self) -> BatchBags:
         inputs = self.batch.of(self.block.inputs)
@@ -166,13 +166,13 @@ class _Step:
         weights = self.batch.of(self.block.weights) if weighted else tf.ones(tf.shape(self.reach[0]))
         return Tokens(hidden, weights, *self.reach, self._further_contexts())
 
-    def _outputs(self, table: tf.Tensor) -> Outputs:
-        return Outputs(table, self.objective.freezes_outputs, self.objective.adagrad, self.measured)
+    def _outputs(self, table: StepTable) -> Outputs:
+        return Outputs(table, self.objective.freezes_outputs, self.measured)
 
     def _train_huffman_paths(self, hidden: tf.Tensor) -> tf.Tensor:
         """Train the nodes on words' paths with hidden vectors [R, B, D], and return the gradients of these."""
         paths = self.block.tree._replace(words=self.batch.of(self.block.tree.words))
-        outputs, every_context = self._outputs(self.tables.nodes), self.objective.skip_gram
+        outputs, every_context = self._outputs(self.nodes), self.objective.skip_gram
         gradients, loss = train_huffman_paths(outputs, self._tokens(hidden), paths, every_context, self.learning_rate)
         self.losses.append(loss)
         return gradients
@@ -181,7 +181,7 @@ class _Step:
         """Train targets and negatives with CBOW's hidden vectors [R, B, D], and return the gradients of these."""
         targets, negatives = self.batch.of(self.block.targets), self.batch.of(self.block.candidates)
         candidates = Candidates(targets, negatives, self.rates.negative, self.objective.mask_accidental_hits)
-        outputs = self._outputs(self.tables.outputs)
+        outputs = self._outputs(self.outputs)
         moved, gradients, loss = train_cbow(outputs, self._tokens(hidden), candidates, self._limits(tf.zeros([0])))
         self.moved.append(moved)
         self.losses.append(loss)
@@ -194,7 +194,7 @@ class _Step:
         if self.objective.weighted:
             weights = maths.weighted(weights, self.batch.of(self.block.weights))
         ids = self.batch.of(self.block.candidates)
-        candidates = gather_rows(self.tables.outputs, ids, self.objective.adagrad, self._product_type)
+        candidates = self.outputs.vectors(ids, self._product_type)
         score = tf.cast(maths.scores(hidden, candidates), tf.float32)
         labels = maths.skip_gram_labels(tf.shape(ids)[-1], shared)
         if self.objective.mask_accidental_hits:
@@ -203,7 +203,7 @@ class _Step:
         score_gradient = tf.cast(maths.sampling_gradient(score, labels, weights), self._product_type)
         if not self.objective.freezes_outputs:
             gradients, limits = maths.back_to_columns(score_gradient, hidden), self._limits(tf.zeros([0]))
-            self.moved.append(move_rows(self.tables.outputs, ids, gradients, limits, self.objective.adagrad))
+            self.moved.append(self.outputs.move(ids, gradients, limits))
         return maths.back_to_rows(score_gradient, candidates)
 
     def _measure(self, losses: Callable[[], tf.Tensor]) -> None:

@@ -10,18 +10,9 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from gensim_tfw2v.steps import maths
-from gensim_tfw2v.steps.adagrad import states_of, vectors_of
 from gensim_tfw2v.steps.plain.in_turn import Outputs, Tokens, Turns, train_in_turn, turns_of
-from gensim_tfw2v.steps.plain.rows import (
-    StepLimits,
-    add_to,
-    after,
-    count_steps,
-    may_move_along,
-    metrics_of,
-    steps_against,
-    whole_rows,
-)
+from gensim_tfw2v.steps.plain.rows import after
+from gensim_tfw2v.steps.plain.table import StepLimits, count_steps, may_move_along, metrics_of, steps_against
 
 
 class Candidates(NamedTuple):
@@ -117,8 +108,7 @@ def _train_run(outputs: Outputs, run: _Runs, limits: StepLimits) -> _TrainedRun:
     targets, gradients, moved = train_in_turn(
         outputs, run.turns, lambda scores: -run.token_weights * tf.sigmoid(-scores), limits.rate
     )
-    rows = whole_rows(outputs.table, after(moved, run.negatives))
-    vectors = vectors_of(rows, outputs.adagrad)
+    vectors, states = outputs.table.read(after(moved, run.negatives))
     scores = tf.matmul(hidden, vectors, transpose_b=True)
     score_gradients = run.weights * tf.sigmoid(scores)
     gradients += tf.matmul(score_gradients, vectors)
@@ -126,8 +116,8 @@ def _train_run(outputs: Outputs, run: _Runs, limits: StepLimits) -> _TrainedRun:
     if outputs.frozen:
         return _TrainedRun(gradients, scores, tf.zeros([0]))
     sums = tf.matmul(run.merge, tf.matmul(score_gradients, hidden, transpose_a=True))
-    steps = steps_against(run.negatives, sums, limits, states_of(rows) if outputs.adagrad else None)
-    moved = add_to(outputs.table, run.negatives, steps.changes)
+    steps = steps_against(run.negatives, sums, limits, states)
+    moved = outputs.table.add(run.negatives, steps.changes, steps.growth)
     return _TrainedRun(after(moved, gradients), scores, tf.stack([steps.wanted, steps.taken]))
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from gensim_tfw2v.steps import maths
-from gensim_tfw2v.steps.plain.rows import StepLimits, gather_rows, move_rows
+from gensim_tfw2v.steps.plain.table import StepLimits, StepTable
 
 
 class RowContexts(NamedTuple):
@@ -31,12 +31,12 @@ class RowContexts(NamedTuple):
         shares = tf.math.divide_no_nan(inside, tf.reduce_sum(inside, -1, keepdims=True))
         return cls(ids, inside, *maths.context_weights(inside, shares, mean))
 
-    def sum(self, table: tf.Tensor, adagrad: bool) -> tf.Tensor:
+    def sum(self, table: StepTable) -> tf.Tensor:
         """Return hidden vectors [R, B, D]: weighted sums of the rows of contexts."""
-        return tf.matmul(self.forward, gather_rows(table, self.ids, adagrad))
+        return tf.matmul(self.forward, table.vectors(self.ids))
 
-    def move(self, table: tf.Tensor, gradients: tf.Tensor, limits: StepLimits, adagrad: bool) -> tf.Tensor:
+    def move(self, table: StepTable, gradients: tf.Tensor, limits: StepLimits) -> tf.Tensor:
         """Move the rows against the weighted gradients of hidden vectors; return touched and clipped rows."""
         of_places = tf.matmul(self.backward, gradients, transpose_a=True)
         is_context = tf.reduce_any(self.inside > 0, axis=1)
-        return move_rows(table, tf.where(is_context, self.ids, -1), of_places, limits, adagrad)
+        return table.move(tf.where(is_context, self.ids, -1), of_places, limits)

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from gensim_tfw2v.steps import maths
-from gensim_tfw2v.steps.adagrad import states_of, vectors_of
 from gensim_tfw2v.steps.plain.in_turn import Outputs, Tokens, train_in_turn, turns_of
-from gensim_tfw2v.steps.plain.rows import add_to, after, may_move_along, rates_of, whole_rows
+from gensim_tfw2v.steps.plain.rows import after
+from gensim_tfw2v.steps.plain.table import may_move_along, rates_of
 from gensim_tfw2v.steps.signature import HuffmanPaths
 
 _MOST_TOGETHER = 16  # as in huffman_paths.c: tokens that predict a word with the same version of its rows
@@ -188,9 +188,8 @@ def _train_path(
     A score that is not finite moves nothing, and makes the loss NaN.
     """
     nodes, signs = _part(tree.nodes, begin, end), _part(tree.signs, begin, end)
-    table, frozen, adagrad, _ = tree.outputs
-    rows = whole_rows(table, nodes)
-    vectors = vectors_of(rows, adagrad)
+    table, frozen, _ = tree.outputs
+    vectors, states = table.read(nodes)
     scores = tf.matmul(run.hidden, vectors, transpose_b=True)  # [B, L]
     wrong, weights = signs * scores, run.weights[:, None]
     moves = tf.logical_and(counts, tf.abs(scores) < tree.max_score)
@@ -203,11 +202,9 @@ def _train_path(
     if frozen:
         return gradients, loss
     sums = tf.matmul(score_gradients, run.hidden, transpose_a=True)  # [L, D]
-    if not adagrad:
-        return after(add_to(table, nodes, -tree.rate * sums), gradients), loss
-    rates, grown = rates_of(tree.rate, states_of(rows), tf.reduce_sum(tf.square(sums), -1))
-    assert grown is not None
+    rates, growth = rates_of(tree.rate, states, tf.reduce_sum(tf.square(sums), -1))
+    if growth is None:
+        return after(table.add(nodes, -rates * sums, None), gradients), loss
     is_taken = tf.logical_not(tf.math.is_nan(rates))
     changes = tf.math.multiply_no_nan(sums, tf.where(is_taken, -rates, 0.0)[:, None])
-    moved = add_to(table, nodes, tf.concat([changes, grown[:, None]], -1))
-    return after(moved, gradients), tf.where(tf.reduce_all(is_taken), loss, float("nan"))
+    return after(table.add(nodes, changes, growth), gradients), tf.where(tf.reduce_all(is_taken), loss, float("nan"))

@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from gensim_tfw2v.steps.adagrad import states_of, vectors_of
-from gensim_tfw2v.steps.plain.rows import add_to, rates_of, whole_rows
+from gensim_tfw2v.steps.plain.table import StepTable, rates_of
 
 _SAME = 1e-6  # steps that differ by less, relative to the longest one, are equal
 
@@ -28,9 +27,8 @@ _SAME = 1e-6  # steps that differ by less, relative to the longest one, are equa
 class Outputs(NamedTuple):
     """The table of outputs or nodes, and how its rows are trained."""
 
-    table: Any
+    table: StepTable
     frozen: bool
-    adagrad: bool
     measured: Any  # whether the loss is computed
 
 
@@ -87,10 +85,8 @@ def train_in_turn(
     gradients_of : callable
         Scores [S, T] → their gradients.
     """
-    rows = whole_rows(outputs.table, turns.rows)
-    vectors = vectors_of(rows, outputs.adagrad)
+    vectors, states = outputs.table.read(turns.rows)
     products = tf.reduce_sum(vectors * turns.hidden, -1)
-    states = states_of(rows) if outputs.adagrad else None
     squares = tf.reduce_sum(tf.square(turns.hidden), -1)
 
     def taken(scores: tf.Tensor, states: tf.Tensor | None) -> Taken:
@@ -129,9 +125,8 @@ def train_in_turn(
 
     found, gradients = tf.cond(turns.rounds > 0, until_the_same, lambda: (first, gradients_with(first)))
     changes = tf.math.multiply_no_nan(turns.hidden, found.steps[..., None])
-    if outputs.adagrad:
-        changes = tf.concat([changes, found.grown[..., None]], -1)
-    return found, gradients, add_to(outputs.table, turns.rows, changes)
+    growth = None if states is None else found.grown
+    return found, gradients, outputs.table.add(turns.rows, changes, growth)
 
 
 def _differ(before: Taken, now: Taken) -> tf.Tensor:
