@@ -23,7 +23,7 @@ DOCS = "docs"
 COPIES = "repository"
 _PAGES = (".md",)
 _PICTURES = (".png", ".svg")
-_LANGUAGES = {".py": "python", ".sh": "bash", ".c": "c", ".h": "c", ".toml": "toml", ".json": "json"}
+_LANGUAGES = {".py": "python", ".sh": "bash", ".sbatch": "bash", ".c": "c", ".h": "c", ".toml": "toml", ".json": "json"}
 # Code, which is left as it is, or the target of a link.
 _CODE_OR_LINK = re.compile(
     r"(?P<code>^(?P<fence>`{3,}).*?^(?P=fence)`*$|`[^`\n]+`)|(?P<before>\]\()(?P<target>[^)\s]+)(?=\))",
