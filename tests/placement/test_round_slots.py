@@ -19,12 +19,16 @@ from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster
 from gensim_tfw2v.cluster.remote_functions import local
 from gensim_tfw2v.cluster.task import METRIC_NAMES
+from gensim_tfw2v.placement.block_size import InFlightLimits
+from gensim_tfw2v.placement.calls.ramp_up import all_present
 from gensim_tfw2v.placement.calls.work import Attempt, Job
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.local.calls import ONE_CORE
+from gensim_tfw2v.placement.request import ClusterRequest, CorpusSize, TrainingOptions
 from gensim_tfw2v.placement.server_rows.slots import Slots
 from gensim_tfw2v.placement.synchronous.local_rounds import LocalRounds
 from gensim_tfw2v.placement.synchronous.placement import RoundPlacement
+from gensim_tfw2v.placement.synchronous.round_size import RoundSize
 from gensim_tfw2v.placement.tasks.assignment import Request
 from gensim_tfw2v.placement.tasks.block_report import BlockReport, ServersReport, StageSeconds, TableRows
 
@@ -38,12 +42,18 @@ def cluster() -> Iterator[LocalCluster]:
         yield started
 
 
-def placement_of(
-    cluster: LocalCluster, workers: int = WORKERS, backup_workers: int = 0, row_type: str = "float32"
-) -> RoundPlacement:
-    return RoundPlacement(
-        SETTINGS, maker_from(0), connect(cluster), workers, backup_workers, timeout=60.0, row_type=row_type
+def placement_of(cluster: LocalCluster, row_type: str = "float32") -> RoundPlacement:
+    """Return a placement whose rounds have a part for each worker."""
+    options = TrainingOptions(
+        distribution="synchronous",
+        workers=WORKERS,
+        skip_gram=True,
+        tree=False,
+        timeout=60.0,
+        of_design={"backup_workers": 0},
     )
+    request = ClusterRequest(connect(cluster), CorpusSize(0, 1), InFlightLimits(), options)
+    return RoundPlacement(SETTINGS, maker_from(0), request, RoundSize(1000, WORKERS), row_type, all_present)
 
 
 def values_in(job: str, task: int, handle: Any, dtype: Any) -> np.ndarray:
