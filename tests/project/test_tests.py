@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -45,6 +47,17 @@ def test_a_folder_of_tests_holds_nothing_but_tests() -> None:
     in_folders = [module.relative_to(TESTS) for module in MODULES]
     found = [str(path) for path in in_folders if path.parts[0] not in elsewhere and not path.name.startswith("test_")]
     assert not found, ", ".join(found)
+
+
+def test_calls_in_tests_and_benchmarks_name_arguments_that_are_there() -> None:
+    """Most calls in slow tests run with --all alone, long after somebody has changed a signature."""
+    options = ["--ignore-missing-imports", "--no-error-summary", "--cache-dir=.mypy_cache/tests", "--config-file="]
+    command = [sys.executable, "-m", "mypy", *options, "tests", "benchmarks"]
+    done = subprocess.run(command, cwd=TESTS.parent, capture_output=True, text=True)
+    assert done.returncode in (0, 1), done.stderr
+    # What a star unpacks counts as too many arguments, whatever its length.
+    lines = [line for line in done.stdout.splitlines() if "[call-arg]" in line and "Too many arguments" not in line]
+    assert not lines, "\n".join(lines)
 
 
 def test_files_that_take_long_are_there() -> None:
