@@ -156,7 +156,7 @@ def test_the_text_panel_shows_neighbours(page: browser.Page, address: str, model
 
 def test_the_graph_of_the_step_is_drawn(page: browser.Page, address: str) -> None:
     page.open(f"{address}#graphs&run=lee")
-    page.until_text("g.node", "while")
+    page.until_text("g.node", "Tfw2vTrainSkipGram")
 
 
 SHOWN = re.compile(r"cluster/tasks/(?P<task>\w+ \d)\s+\S+\s+(?P<value>\S+)")  # a row of the table below a chart
