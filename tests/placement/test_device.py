@@ -166,7 +166,7 @@ def test_tables_stay_on_the_device_and_steps_run_there() -> None:
 @pytest.mark.slow
 def test_blocks_that_are_made_on_the_cpu_train_on_the_device() -> None:
     (found,) = trained_on_the_stand_in({"sg": 1}, draws="host")
-    assert found["report"] == {"device": "gpu:0", "draws": "host"}
+    assert found["report"] == {"device": "gpu:0", "draws": "host", "optimizer": "adagrad"}
     assert found["threads"] == [["LocalPlacement", 1]]
     assert all(place.endswith(SECOND_CPU) for place in found["graphs"])
     assert found["furthest"] <= 1e-3 * found["longest"]
