@@ -33,7 +33,7 @@ from gensim_tfw2v.placement.columns.column_maths import around_tokens, in_widene
 from gensim_tfw2v.placement.columns.placement import ColumnPlacement
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.local.placement import LocalPlacement
-from gensim_tfw2v.steps.kernel import plain_kernel
+from gensim_tfw2v.steps.kernel import kernel, plain_kernel
 
 COLUMNS: dict[str, Any] = {"distribution": "columns", "sg": 1, "seed": 3}
 SENTENCES = two_topics(1500)
@@ -239,6 +239,16 @@ def test_what_comes_with_a_ticket_that_has_ended_changes_nothing(
 # -- models ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def plain_cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalCluster]:
+    """Return a cluster whose tasks, as this process, move whole rows batch by batch, as columns are moved."""
+    monkeypatch.setenv("TFW2V_STEP", "plain")
+    kernel.cache_clear()
+    with local_cluster(ps=2, workers=1) as started:
+        yield started
+    kernel.cache_clear()
+
+
 def many_words() -> list[list[str]]:
     """Return sentences of 12,000 words, which have all windows and no masks; frequent ones are drawn as in text."""
     numbers = np.concatenate([np.arange(12_000), np.random.default_rng(0).zipf(1.3, 48_000) % 12_000])
@@ -251,15 +261,12 @@ def many_words() -> list[list[str]]:
     "sentences",
     [pytest.param(SENTENCES, id="few words"), pytest.param(many_words(), id="many")],
 )
-def test_twenty_blocks_give_the_vectors_of_whole_rows(
-    sentences: list[list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TFW2V_STEP", "plain")  # moves whole rows batch by batch, as columns are moved
+def test_twenty_blocks_give_the_vectors_of_whole_rows(sentences: list[list[str]], plain_cluster: LocalCluster) -> None:
     block_words = sum(map(len, sentences)) // 20
     settings = COLUMNS | {"min_count": 1, "epochs": 1, "workers": 1, "batch_words": block_words, "vector_size": 11}
     settings |= {"compute_dtype": "float32", "alpha": 0.1}
     columns, rows = (
-        TFWord2Vec(sentences, **settings | {"distribution": distribution}, cluster=shared_cluster())
+        TFWord2Vec(sentences, **settings | {"distribution": distribution}, cluster=plain_cluster)
         for distribution in ("columns", "downpour")
     )
     assert columns.training_report["blocks"] == rows.training_report["blocks"] >= 20
@@ -290,13 +297,12 @@ def test_two_workers_learn_and_callbacks_see_each_epochs_vectors() -> None:
 
 @pytest.mark.slow
 def test_servers_get_the_words_of_an_encoded_corpus_from_the_worker(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, plain_cluster: LocalCluster
 ) -> None:
-    monkeypatch.setenv("TFW2V_STEP", "plain")  # moves whole rows batch by batch, as columns are moved
     text = tmp_path / "corpus.txt"
     text.write_text("".join(" ".join(sentence) + "\n" for sentence in SENTENCES))
     encode_corpus(text, tmp_path / "encoded")
-    settings = SMALL | COLUMNS | {"workers": 1, "batch_words": 6000, "epochs": 1, "cluster": shared_cluster()}
+    settings = SMALL | COLUMNS | {"workers": 1, "batch_words": 6000, "epochs": 1, "cluster": plain_cluster}
     settings |= {"batch_tokens": 512, "compute_dtype": "float32"}
     columns, rows = (
         TFWord2Vec(corpus_file=str(tmp_path / "encoded"), **settings | {"distribution": distribution})

@@ -145,7 +145,7 @@ def test_a_mode_has_one_trace_over_three_epochs_and_for_further_models(
     functions = {field: watched(field, value) for field, value in plain._asdict().items() if callable(value)}
     counting = plain._replace(**functions)
     monkeypatch.setattr(placement_here, "kernel_on", lambda device: counting)
-    settings: dict[str, Any] = {**SMALL, **PURE_MODES[name], "workers": 1}
+    settings: dict[str, Any] = {**SMALL, **PURE_MODES[name], "workers": 1, "optimizer": "sgd"}
     TFWord2Vec(SENTENCES[:50], **settings | {"epochs": 1})
     once = list(traced)
     assert once
