@@ -24,7 +24,7 @@ LEAST_USES = 50  # of a word in each of two periods that are compared
 COMMON = 100  # the most frequent words, which are not asked how they have changed
 WORDS = 1000  # the most frequent ones, which are looked for in another period
 CHANGED = 8  # words to print
-SETTINGS = {"sg": 1, "vector_size": 100, "min_count": 20, "workers": 2, "seed": 1, "epochs": 10}
+SETTINGS = {"sg": 1, "vector_size": 100, "min_count": 20, "workers": 2, "seed": 1, "epochs": 20}
 
 Sentences = list[list[str]]
 
