@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -15,19 +14,84 @@ if TYPE_CHECKING:
     from gensim_tfw2v.placement.request import ClusterRequest, LocalRequest, PlacementChoice
 
 
-def _later(module: str, function: str) -> Callable[[Any], Any]:
-    """Return a function of a module in this folder. The module, and with it TensorFlow, is imported by the call."""
-
-    def call(argument: Any) -> Any:
-        return getattr(import_module(f"gensim_tfw2v.placement.{module}"), function)(argument)
-
-    return call
-
-
 def _local(request: LocalRequest) -> PlacementChoice:
-    design = "synchronous" if request.options.reproducible else "local"
-    placed: PlacementChoice = _later(f"{design}.choice", "choose_local")(request)
-    return placed
+    if request.options.reproducible:
+        return _local_rounds(request)
+    from gensim_tfw2v.placement.local.choice import choose_local
+
+    return choose_local(request)
+
+
+def _local_rounds(request: LocalRequest) -> PlacementChoice:
+    from gensim_tfw2v.placement.synchronous.choice import choose_local
+
+    return choose_local(request)
+
+
+def _downpour(request: ClusterRequest) -> PlacementChoice:
+    from gensim_tfw2v.placement.downpour.choice import choose
+
+    return choose(request)
+
+
+def _synchronous(request: ClusterRequest) -> PlacementChoice:
+    from gensim_tfw2v.placement.synchronous.choice import choose
+
+    return choose(request)
+
+
+def _averaging(request: ClusterRequest) -> PlacementChoice:
+    from gensim_tfw2v.placement.averaging.choice import choose
+
+    return choose(request)
+
+
+def _columns(request: ClusterRequest) -> PlacementChoice:
+    from gensim_tfw2v.placement.columns.choice import choose
+
+    return choose(request)
+
+
+def _partition(request: ClusterRequest) -> PlacementChoice:
+    from gensim_tfw2v.placement.partition.choice import choose
+
+    return choose(request)
+
+
+def _lbfgs(request: ClusterRequest) -> PlacementChoice:
+    from gensim_tfw2v.placement.lbfgs.choice import choose
+
+    return choose(request)
+
+
+def _local_partition(request: LocalRequest) -> PlacementChoice:
+    from gensim_tfw2v.placement.partition.choice import choose_local
+
+    return choose_local(request)
+
+
+def _local_lbfgs(request: LocalRequest) -> PlacementChoice:
+    from gensim_tfw2v.placement.lbfgs.choice import choose_local
+
+    return choose_local(request)
+
+
+def _why_not_partition(arguments: Mapping[str, Any]) -> str | None:
+    from gensim_tfw2v.placement.partition.choice import why_not
+
+    return why_not(arguments)
+
+
+def _why_not_lbfgs(arguments: Mapping[str, Any]) -> str | None:
+    from gensim_tfw2v.placement.lbfgs.choice import why_not
+
+    return why_not(arguments)
+
+
+def _why_not_columns(arguments: Mapping[str, Any]) -> str | None:
+    from gensim_tfw2v.placement.columns.choice import why_not
+
+    return why_not(arguments)
 
 
 class Place(Enum):
@@ -137,7 +201,7 @@ def register_design(
 
 register_design(
     "downpour",
-    choose=_later("downpour.choice", "choose"),
+    choose=_downpour,
     choose_local=_local,
     help="every worker trains blocks as fast as it can, on vectors that the servers have",
     reproducible=Place.HERE,
@@ -146,7 +210,7 @@ register_design(
 )
 register_design(
     "synchronous",
-    choose=_later("synchronous.choice", "choose"),
+    choose=_synchronous,
     help="all workers train the same vectors in rounds, and runs with one seed are equal",
     reproducible=Place.CLUSTER,
     gpus=[Place.CLUSTER],
@@ -154,28 +218,28 @@ register_design(
 )
 register_design(
     "averaging",
-    choose=_later("averaging.choice", "choose"),
+    choose=_averaging,
     help="every worker has all vectors, and workers average theirs after every round",
     bags=True,
 )
 register_design(
     "columns",
-    choose=_later("columns.choice", "choose"),
-    why_not=_later("columns.choice", "why_not"),
+    choose=_columns,
+    why_not=_why_not_columns,
     help="every server has some numbers of each vector, for skip-gram with negative sampling",
 )
 register_design(
     "partition",
-    choose=_later("partition.choice", "choose"),
-    choose_local=_later("partition.choice", "choose_local"),
-    why_not=_later("partition.choice", "why_not"),
+    choose=_partition,
+    choose_local=_local_partition,
+    why_not=_why_not_partition,
     help="sub-models train apart, and their vectors are merged",
 )
 register_design(
     "lbfgs",
-    choose=_later("lbfgs.choice", "choose"),
-    choose_local=_later("lbfgs.choice", "choose_local"),
-    why_not=_later("lbfgs.choice", "why_not"),
+    choose=_lbfgs,
+    choose_local=_local_lbfgs,
+    why_not=_why_not_lbfgs,
     help="experimental; every epoch evaluates loss and gradient of the whole corpus, and L-BFGS steps to the next "
     "point; learning rates have no effect",
 )
