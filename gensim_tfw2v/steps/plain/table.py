@@ -60,7 +60,8 @@ class StepTable(NamedTuple):
         of_places = tf.reshape(tf.cast(gradients, tf.float32), [-1, tf.shape(gradients)[-1]])
         sums = tf.math.unsorted_segment_sum(of_places, numbers, tf.size(rows))
         rows = tf.maximum(rows, 0)
-        steps = steps_against(rows, sums, limits, self.read(rows)[1])
+        states = self.read(rows)[1] if self.have_states else None  # without states, the rows need not be read
+        steps = steps_against(rows, sums, limits, states)
         counts = count_steps(is_row, steps.wanted, steps.taken, limits.max_step)
         return after(self.add(rows, steps.changes, steps.growth), metrics_of(counts))
 
