@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from gensim.models.word2vec import Word2Vec
+from support.chosen_step import training_with
 from support.reference import ReferenceBatch, ReferenceModel
 from support.reference_blocks import as_reference_batches, gensim_paths, small_vocabulary
 
@@ -24,7 +25,7 @@ from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.local.calls import Calls
 from gensim_tfw2v.placement.local.placement import LocalPlacement
 from gensim_tfw2v.placement.synchronous.local_rounds import LocalRounds
-from gensim_tfw2v.steps.kernel import COMPILED, PLAIN, kernel
+from gensim_tfw2v.steps.kernel import COMPILED, PLAIN
 from gensim_tfw2v.steps.settings import ALL_WORDS, StepSettings
 
 WORDS, TAGS, SIZE, WINDOW, NEGATIVES = 12, 5, 8, 2, 6
@@ -182,15 +183,10 @@ def dealt_out(batches: list[ReferenceBatch], block: Block) -> list[ReferenceBatc
 
 
 @pytest.fixture
-def use_step(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
-    """Return a function that has this process train with the step of this name."""
-
-    def use(name: str) -> None:
-        monkeypatch.setenv("TFW2V_STEP", name)
-        kernel.cache_clear()
-
-    yield use
-    kernel.cache_clear()
+def with_the_step(step: str) -> Iterator[None]:
+    """Have this process train with the step that a test is given."""
+    with training_with(step):
+        yield
 
 
 def on_copies_of_rows(settings: StepSettings, maker: DocumentBlockMaker) -> LocalPlacement:
@@ -213,9 +209,8 @@ TRAINED = [
 
 @pytest.mark.parametrize(("place", "step", "case"), TRAINED)
 def test_a_block_of_documents_trains_as_plain_loops_do(
-    place: Callable[..., LocalPlacement], step: str, case: Case, use_step: Callable[[str], None]
+    place: Callable[..., LocalPlacement], step: str, case: Case, with_the_step: None
 ) -> None:
-    use_step(step)
     example = example_of(case, runs_apart=step == PLAIN)
     rng = np.random.default_rng(1)
     tables = ModelTables(

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from support.child_process import wait_until
+from support.chosen_step import training_with
 from support.contract import SMALL, assert_finite, topic_gap, two_topics
 from support.epoch_vectors import EpochVectors
 from support.example_blocks import SETTINGS, SIZE, WORDS, maker_from, random_tables, read, work_on
@@ -33,7 +34,7 @@ from gensim_tfw2v.placement.columns.column_maths import around_tokens, in_widene
 from gensim_tfw2v.placement.columns.placement import ColumnPlacement
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.local.placement import LocalPlacement
-from gensim_tfw2v.steps.kernel import kernel, plain_kernel
+from gensim_tfw2v.steps.kernel import PLAIN, plain_kernel
 
 COLUMNS: dict[str, Any] = {"distribution": "columns", "sg": 1, "seed": 3}
 SENTENCES = two_topics(1500)
@@ -240,13 +241,10 @@ def test_what_comes_with_a_ticket_that_has_ended_changes_nothing(
 
 
 @pytest.fixture
-def plain_cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalCluster]:
+def plain_cluster() -> Iterator[LocalCluster]:
     """Return a cluster whose tasks, as this process, move whole rows batch by batch, as columns are moved."""
-    monkeypatch.setenv("TFW2V_STEP", "plain")
-    kernel.cache_clear()
-    with local_cluster(ps=2, workers=1) as started:
+    with training_with(PLAIN), local_cluster(ps=2, workers=1) as started:
         yield started
-    kernel.cache_clear()
 
 
 def many_words() -> list[list[str]]:

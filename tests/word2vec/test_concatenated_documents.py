@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from gensim.models import Doc2Vec
 from gensim.models.doc2vec import TaggedDocument
+from support.chosen_step import training_with
 from support.documents import SMALL, TOPICS, arrays_of, found_again, lee, similarities
 
 from gensim_tfw2v import TFDoc2Vec
-from gensim_tfw2v.steps.kernel import kernel
+from gensim_tfw2v.steps.kernel import PLAIN
 
 CONCATENATED: dict[str, Any] = SMALL | {"dm_concat": 1, "window": 2}
 TAGGED = [TaggedDocument(each.words, [number, f"topic{number % 3}"]) for number, each in enumerate(TOPICS)]
@@ -168,16 +169,10 @@ def test_a_number_of_tags_is_at_least_one() -> None:
         TFDoc2Vec(TOPICS, **CONCATENATED, dm_tag_count=0)
 
 
-def test_the_plain_step_refuses_concatenated_contexts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TFW2V_STEP", "plain")
-    kernel.cache_clear()
-    try:
-        with pytest.raises(
-            RuntimeError, match="documents with dm_concat=1 are trained by the package's compiled operations"
-        ):
-            TFDoc2Vec(TOPICS, **CONCATENATED)
-    finally:
-        kernel.cache_clear()
+def test_the_plain_step_refuses_concatenated_contexts() -> None:
+    refused = "documents with dm_concat=1 are trained by the package's compiled operations"
+    with training_with(PLAIN), pytest.raises(RuntimeError, match=refused):
+        TFDoc2Vec(TOPICS, **CONCATENATED)
 
 
 def test_documents_of_several_tags_are_not_inferred() -> None:

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from gensim.models import Doc2Vec
 from support.child_process import run_script
+from support.chosen_step import training_with
 from support.documents import SMALL, SUMMED, TOPICS, arrays_of, unit
 from support.stand_in_gpu import STAND_IN_GPU
 
 from gensim_tfw2v import TFDoc2Vec
-from gensim_tfw2v.steps.kernel import kernel
+from gensim_tfw2v.steps.kernel import PLAIN
 
 # Each mode has a graph of its own to trace.
 EACH_MODE = pytest.mark.parametrize(
@@ -28,11 +29,9 @@ EACH_MODE = pytest.mark.parametrize(
 
 
 @pytest.fixture(autouse=True)
-def plain_step(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("TFW2V_STEP", "plain")
-    kernel.cache_clear()
-    yield
-    kernel.cache_clear()
+def plain_step() -> Iterator[None]:
+    with training_with(PLAIN):
+        yield
 
 
 @EACH_MODE
@@ -45,8 +44,9 @@ def test_documents_of_one_topic_are_alike_and_found_again_from_their_words(mode:
     assert near[same].mean() > near[~same & ~np.eye(60, dtype=bool)].mean() + 0.1
     before = copy.deepcopy(arrays_of(model))
     inferred = model.infer_corpus([each.words for each in TOPICS])
-    of_gensim = np.array([gensims.infer_vector(each.words) for each in TOPICS])
-    assert share_found(inferred, model) > share_found(of_gensim, gensims) - 0.05
+    found = share_found(inferred, model)
+    # Through the tree, gensim finds fewer itself.
+    assert found > 0.9 or found >= share_found(np.array([gensims.infer_vector(each.words) for each in TOPICS]), gensims)
     assert all(np.array_equal(values, before[array]) for array, values in arrays_of(model).items())
 
 
