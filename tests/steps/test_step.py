@@ -36,7 +36,8 @@ from gensim_tfw2v.steps.settings import ADAGRAD, FREEZABLE, SGD, StepSettings
 LEARNING_RATE = 0.05
 TOLERANCES = {"float32": 1e-5, "bfloat16": 0.02}
 ROUNDING = {"float32": 2**-24, "bfloat16": 2**-9}  # most that a number is off, relatively
-MOST_BY_ROUNDING = 0.1  # of the tolerance: what rounding may change in an example
+MOST_BY_ROUNDING = 0.1  # of the tolerance: what rounding may change in an example of Adagrad
+FAR = 4  # times what rounding changes: a difference that it does not explain
 
 
 @st.composite
@@ -241,12 +242,14 @@ def assert_moves_rows_as_plain_loops_do(
     tolerance = TOLERANCES[compute_dtype]
     if adagrad and compute_dtype == "bfloat16":  # its first steps are 20 times as long, and clipped only at the bound
         tolerance *= 3
-    if adagrad or expected.largest_difference(trained) > tolerance:
+    difference = expected.largest_difference(trained)
+    if adagrad or difference > tolerance:
         for _ in range(3):  # in some examples, the loops themselves make much of rounded rows
             rounded = untrained_reference()
             for batch in batches:
                 rounded.train_rounded(batch, LEARNING_RATE, ids.tolist(), ROUNDING[compute_dtype], rng)
-            assume(rounded.largest_difference(expected) < MOST_BY_ROUNDING * tolerance)
+            by_rounding = rounded.largest_difference(expected)
+            assume(by_rounding < MOST_BY_ROUNDING * tolerance if adagrad else difference > FAR * by_rounding)
     if weighted and compute_dtype == "bfloat16":  # gradients are rounded before the weights multiply them
         tolerance *= 2.5
     assume(expected.closest_call > 10 * tolerance)
