@@ -8,11 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from mkdocs.config import load_config
-from mkdocs.structure.files import get_files
 from support.clone import copy_of_clone, in_a_clone
-from support.pages import ROOT
 
+pytestmark = [pytest.mark.slow, in_a_clone]
 ELSEWHERE = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=["']?(?:https?:)?//""")
 
 
@@ -27,22 +25,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy / "site"
 
 
-def test_a_rule_says_how_the_site_shows_each_file_that_pages_link_to() -> None:
-    config = load_config(str(ROOT / "mkdocs.yml"))
-    shown = {file.src_uri for file in config.plugins.on_files(get_files(config), config=config)}
-    assert "repository/examples/preempted.sbatch.md" in shown
-
-
-@pytest.mark.slow
-@in_a_clone
 def test_the_site_fetches_nothing_from_other_sites(site: Path) -> None:
     pages = list(site.rglob("*.html"))
     assert pages
     assert [page.name for page in pages if ELSEWHERE.search(page.read_text(encoding="utf8"))] == []
 
 
-@pytest.mark.slow
-@in_a_clone
 @pytest.mark.parametrize(
     ("page", "shown"),
     [
@@ -58,8 +46,6 @@ def test_files_that_pages_link_to_are_pages_of_the_site(page: str, shown: str, s
     assert shown in (site / f"{page}.html").read_text(encoding="utf8")
 
 
-@pytest.mark.slow
-@in_a_clone
 def test_links_lead_to_files_so_that_the_site_can_be_read_without_a_server(site: Path) -> None:
     lost = [
         f"{page.relative_to(site)}: {link}"
@@ -71,8 +57,6 @@ def test_links_lead_to_files_so_that_the_site_can_be_read_without_a_server(site:
     assert lost == []
 
 
-@pytest.mark.slow
-@in_a_clone
 def test_the_api_has_a_heading_for_every_public_name(site: Path) -> None:
     import gensim_tfw2v
 
