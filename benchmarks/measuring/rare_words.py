@@ -64,21 +64,31 @@ def rename_words(
     rng.shuffle(candidates)
     kinds = [(count, kind) for count in counts for kind in (SPREAD, BURST)]
     renamed = [Renamed(word, *kinds[number % len(kinds)]) for number, word in enumerate(candidates)]
-    taken = {one.word: _occurrences(one, occurrences[one.word], rng) for one in renamed}
-    write_renamed(corpus, renamed_corpus, taken)
+    _write_drawn(corpus, renamed_corpus, renamed, occurrences, rng)
     return renamed
 
 
 def rename_halves(corpus: Path, renamed_corpus: Path, words: int, seed: int) -> list[Renamed]:
     """Write the corpus with new names of half of the occurrences of the most frequent words, and return these words."""
-    frequent = [(word, count) for word, count in count_words(corpus).most_common(words) if count >= _LEAST_TO_HALVE]
+    occurrences = count_words(corpus)
+    frequent = [(word, count) for word, count in occurrences.most_common(words) if count >= _LEAST_TO_HALVE]
     if not frequent:
         raise ValueError(f"{corpus.name} has no word with {_LEAST_TO_HALVE} occurrences")
-    rng = np.random.default_rng(seed)
     renamed = [Renamed(word, count // 2, HALF) for word, count in frequent]
-    taken = {one.word: _occurrences(one, count, rng) for one, (_, count) in zip(renamed, frequent, strict=True)}
-    write_renamed(corpus, renamed_corpus, taken)
+    _write_drawn(corpus, renamed_corpus, renamed, occurrences, np.random.default_rng(seed))
     return renamed
+
+
+def _write_drawn(
+    corpus: Path,
+    renamed_corpus: Path,
+    renamed: Sequence[Renamed],
+    occurrences: Mapping[str, int],
+    rng: np.random.Generator,
+) -> None:
+    """Write the corpus with new names of the words' occurrences, which are drawn."""
+    taken = {one.word: _occurrences(one, occurrences[one.word], rng) for one in renamed}
+    write_renamed(corpus, renamed_corpus, taken)
 
 
 def _occurrences(one: Renamed, count: int, rng: np.random.Generator) -> set[int]:
