@@ -19,8 +19,10 @@ __all__ = [
     "Cluster",
     "ClusterError",
     "DivergenceError",
+    "Doc2Vec",
     "Doc2VecVectorizer",
     "EarlyStopping",
+    "FastText",
     "FastTextVectorizer",
     "NeighbourIndex",
     "RandomWalks",
@@ -58,8 +60,10 @@ _HOMES = {
     "Cluster": ("model.argument_groups", "Cluster"),
     "ClusterError": ("cluster.errors", "ClusterError"),
     "DivergenceError": ("training.divergence", "DivergenceError"),
+    "Doc2Vec": ("doc2vec", "TFDoc2Vec"),
     "Doc2VecVectorizer": ("integrations.document_vectorizer", "Doc2VecVectorizer"),
     "EarlyStopping": ("training.early_stopping", "EarlyStopping"),
+    "FastText": ("fasttext", "TFFastText"),
     "FastTextVectorizer": ("integrations.vectorizer", "FastTextVectorizer"),
     "NeighbourIndex": ("integrations.neighbour_index", "NeighbourIndex"),
     "RandomWalks": ("walks.random_walks", "RandomWalks"),
@@ -96,8 +100,10 @@ if TYPE_CHECKING:
     from gensim_tfw2v.corpus.encode import encode_corpus
     from gensim_tfw2v.corpus.tagged_lines import TaggedLines
     from gensim_tfw2v.doc2vec import TFDoc2Vec
+    from gensim_tfw2v.doc2vec import TFDoc2Vec as Doc2Vec
     from gensim_tfw2v.evaluation.scoring import score_vectors
     from gensim_tfw2v.fasttext import TFFastText, load_facebook_model
+    from gensim_tfw2v.fasttext import TFFastText as FastText
     from gensim_tfw2v.files.pretrained import export_pretrained
     from gensim_tfw2v.files.safe_vectors import load_vectors_safely
     from gensim_tfw2v.integrations.document_vectorizer import Doc2VecVectorizer

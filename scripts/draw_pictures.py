@@ -86,7 +86,7 @@ def runs_and_batches() -> Drawing:
     drawing = Drawing("A block is cut into batches, a batch into runs; a run shares contexts and negatives", 600)
     levels = [
         ("a block: the kept words of one chunk", 8),
-        ("a batch: 1,024 tokens, trained at a time", 16),
+        ("a batch: 1,024 tokens with one learning rate", 16),
         ("a run: 32 consecutive tokens", 32),
     ]
     for level, (name, cells) in enumerate(levels):

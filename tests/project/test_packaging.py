@@ -12,6 +12,7 @@ from pathlib import Path
 
 import gensim
 import pytest
+from gensim.models.doc2vec import TaggedDocument
 
 import gensim_tfw2v
 from gensim_tfw2v import operations
@@ -55,8 +56,10 @@ def test_every_public_name_is_there_and_no_other() -> None:
         "Cluster",
         "ClusterError",
         "DivergenceError",
+        "Doc2Vec",
         "Doc2VecVectorizer",
         "EarlyStopping",
+        "FastText",
         "FastTextVectorizer",
         "NeighbourIndex",
         "RandomWalks",
@@ -91,13 +94,18 @@ def test_every_public_name_is_there_and_no_other() -> None:
     assert dir(gensim_tfw2v) == sorted(gensim_tfw2v.__all__)
 
 
-def test_word2vec_is_another_name_of_the_class(tmp_path: Path) -> None:
-    assert gensim_tfw2v.Word2Vec is gensim_tfw2v.TFWord2Vec
-    model = gensim_tfw2v.Word2Vec([["a", "b"]] * 5, min_count=1, vector_size=4)
+@pytest.mark.parametrize("name", ["Word2Vec", "FastText", "Doc2Vec"])
+def test_gensims_name_is_another_name_of_each_class(name: str, tmp_path: Path) -> None:
+    own, gensims = getattr(gensim_tfw2v, name), getattr(gensim.models, name)
+    assert own is getattr(gensim_tfw2v, f"TF{name}")
+    sentences = [["a", "b"]] * 5
+    documents = [TaggedDocument(sentence, [0]) for sentence in sentences]
+    buckets = {"bucket": 10} if name == "FastText" else {}
+    model = own(documents if name == "Doc2Vec" else sentences, min_count=1, vector_size=4, **buckets)
     model.save(str(tmp_path / "model"))
-    assert type(pickle.loads(pickle.dumps(model))) is gensim_tfw2v.TFWord2Vec
-    assert type(gensim_tfw2v.Word2Vec.load(str(tmp_path / "model"))) is gensim_tfw2v.TFWord2Vec
-    assert type(gensim.models.Word2Vec.load(str(tmp_path / "model"))) is gensim.models.Word2Vec
+    assert type(pickle.loads(pickle.dumps(model))) is own
+    assert type(own.load(str(tmp_path / "model"))) is own
+    assert type(gensims.load(str(tmp_path / "model"))) is gensims
 
 
 def test_planning_from_python_imports_neither_gensim_nor_tensorflow() -> None:
