@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from functools import wraps
 from typing import Any
 
-from gensim.models import Doc2Vec
+from gensim.models import Doc2Vec, KeyedVectors
+from gensim.models.doc2vec import TaggedLineDocument
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.corpus.documents import documents_with_words_and_tags
 from gensim_tfw2v.model.arguments import all_arguments, signature_with_own
-from gensim_tfw2v.model.documents import check_documents
+from gensim_tfw2v.model.documents import add_tags, check_documents, with_possible_tags
 from gensim_tfw2v.model.inference import infer
 from gensim_tfw2v.word2vec import TFWord2Vec
 
@@ -35,6 +36,8 @@ class TFDoc2Vec(TFWord2Vec, Doc2Vec):
     (100,)
     """
 
+    dv: KeyedVectors
+
     def __init__(self, *arguments: Any, **named: Any) -> None:
         found = all_arguments(type(self).__name__, _SIGNATURE, arguments, named)
         check_documents(found)
@@ -54,6 +57,30 @@ class TFDoc2Vec(TFWord2Vec, Doc2Vec):
         checked = None if corpus_iterable is None else documents_with_words_and_tags(corpus_iterable)
         words, documents = Doc2Vec.scan_vocab(self, checked, corpus_file, progress_per, trim_rule)
         return words, documents
+
+    def build_vocab(
+        self,
+        corpus_iterable: Iterable[Any] | None = None,
+        corpus_file: str | None = None,
+        update: bool = False,
+        progress_per: int = 10000,
+        keep_raw_vocab: bool = False,
+        trim_rule: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        """Build the vocabulary and list the tags of a corpus; with `update`, add new ones to those of the model."""
+        others = {"progress_per": progress_per, "keep_raw_vocab": keep_raw_vocab, "trim_rule": trim_rule, **kwargs}
+        if not update:
+            super().build_vocab(corpus_iterable, corpus_file, **others)
+            return
+        documents = corpus_iterable if corpus_file is None else TaggedLineDocument(corpus_file)
+        own = self.dv
+        self.dv = found = KeyedVectors(self.vector_size)  # gensim lists the tags of these documents alone
+        try:
+            super().build_vocab(with_possible_tags(documents, own), update=True, **others)
+        finally:
+            self.dv = own
+        add_tags(own, found, self.seed)
 
     @wraps(TFWord2Vec.train)
     def train(  # type: ignore[override]

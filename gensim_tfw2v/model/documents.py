@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from gensim.models import Doc2Vec, Word2Vec
+import numpy as np
+from gensim.models import Doc2Vec, KeyedVectors, Word2Vec
 from gensim.models.doc2vec import TaggedLineDocument
 
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.document_blocks import BagOfWordsBlockMaker, ConcatenationBlockMaker, DocumentBlockMaker
-from gensim_tfw2v.corpus.documents import TagLists
+from gensim_tfw2v.corpus.documents import TagLists, words_and_tags
 from gensim_tfw2v.corpus.shards import is_encoded
 from gensim_tfw2v.corpus.table_file import is_table
 from gensim_tfw2v.placement.designs import DEFAULT_DESIGN, DESIGNS
@@ -35,6 +36,7 @@ _REFUSED_CONCATENATED: dict[str, tuple[Any, str]] = {
     "validation": (None, _OF_SUMS),
     "early_stopping": (None, _OF_SUMS),
 }
+_SEED_OF_TAGS = 7919  # which gensim adds to the seed for vectors of tags
 NULL_WORD = "\0"
 """gensim's name of the word that is concatenated in place of contexts beyond the ends of a document."""
 
@@ -71,6 +73,41 @@ def tag_lists_of(model: Word2Vec) -> TagLists | None:
     counts = vectors.expandos.get("doc_count")
     is_known = counts is not None and len(counts) == len(vectors)
     return TagLists(lambda tag: int(vectors.get_index(tag, -1)), len(vectors), counts if is_known else None)
+
+
+def with_possible_tags(documents: Iterable[Any], vectors: KeyedVectors) -> Iterator[Any]:
+    """Yield documents; raise ValueError naming the first tag that cannot be beside those of these vectors.
+
+    gensim takes a whole number for a position. So numbers come first, and no further one fits behind texts.
+    """
+    numbers = _tags_that_are_numbers(vectors)
+    for position, document in enumerate(documents):
+        _, tags = words_and_tags(document, position)
+        for tag in tags if vectors.key_to_index else ():
+            if isinstance(tag, int | np.integer) and tag >= numbers:
+                raise ValueError(
+                    f"document number {position} has the tag {tag}, and the model has tags that are texts behind "
+                    f"{numbers} whole numbers; give new documents texts as tags, such as '{tag}'"
+                )
+        yield document
+
+
+def add_tags(vectors: KeyedVectors, found: KeyedVectors, seed: int) -> None:
+    """Add the new ones among the tags of further documents, with random vectors, and the counts of all."""
+    texts = [tag for tag in found.key_to_index if tag not in vectors.key_to_index]
+    first = _tags_that_are_numbers(vectors)
+    vectors.index_to_key = [*vectors.index_to_key, *range(first, _tags_that_are_numbers(found)), *texts]
+    vectors.key_to_index |= {tag: len(vectors) - len(texts) + number for number, tag in enumerate(texts)}
+    vectors.resize_vectors(seed=seed + _SEED_OF_TAGS)
+    places = [vectors.key_to_index[tag] for tag in found.key_to_index]
+    for name, counts in found.expandos.items():
+        vectors.allocate_vecattrs([name], [counts.dtype])
+        vectors.expandos[name][places] += counts[list(found.key_to_index.values())]
+
+
+def _tags_that_are_numbers(vectors: KeyedVectors) -> int:
+    """Return how many tags are whole numbers, which have no entry in `key_to_index`."""
+    return len(vectors) - len(vectors.key_to_index)
 
 
 def with_documents(
