@@ -25,8 +25,7 @@ def choose_optimizer(model: Word2Vec) -> str:
 
     That is Adagrad for text. Nodes of graphs and items of sessions score as high or higher with SGD, although nodes may
     be as unequally frequent as words. Their names have digits, or they are equally frequent. CBOW with a high learning
-    rate, contexts that are concatenated, and many epochs of a corpus that is not tiny score lower with Adagrad, whose
-    first steps are 20 times as long as SGD's.
+    rate, contexts that are concatenated, and many epochs of a corpus that is not tiny score lower with Adagrad.
     """
     counts = word_counts(model.wv)
     if DESIGNS[model.distribution].why_not(vars(model) | {"optimizer": ADAGRAD}) is not None:

@@ -321,10 +321,13 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         None,
         '{"bfloat16", "float32"}, optional',
         'Number format of rows and their changes on the network: `"bfloat16"`, or `"float32"` in twice the bytes',
-        "bfloat16; with `workers=1` float32, which gives the vectors of local training",
+        'bfloat16; float32 with `reproducible=True`, and with `workers=1` except for `"averaging"`',
         rule=Choice(DTYPES),
         flag=Flag(
-            CLUSTER_FLAGS, None, "number format of rows on the network", default="bfloat16, with --workers 1 float32"
+            CLUSTER_FLAGS,
+            None,
+            "number format of rows on the network",
+            default="bfloat16; float32 with --workers 1 or --reproducible",
         ),
     ),
     Argument(

@@ -29,7 +29,7 @@ DESIGN_ARGUMENTS: tuple[Argument, ...] = (
         "backup_workers",
         0,
         "int",
-        "How many slow workers a round may leave behind, where `distribution` has rounds; results then vary",
+        'How many slow workers a round of `"synchronous"` may leave behind; results then vary',
         rule=WholeNumber(0, is_int=True),
         flag=Flag(CLUSTER_FLAGS, "N", "slow workers that a round may leave behind"),
         designs=("synchronous",),

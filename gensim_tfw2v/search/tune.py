@@ -61,8 +61,8 @@ def tune(
 
     The first round trains all candidates for a few epochs. Each further round trains the best third for three times as
     many epochs, from the beginning, so that the learning rate falls to its end in every training. The default settings
-    are one of the candidates, and are also trained for the default number of epochs. An interrupt (Ctrl-C) ends the
-    search with the best settings so far.
+    are one of the candidates, except for `items`. They are also trained for the default number of epochs. An interrupt
+    (Ctrl-C) ends the search with the best settings so far.
 
     Parameters
     ----------
