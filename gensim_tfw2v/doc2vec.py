@@ -60,7 +60,7 @@ class TFDoc2Vec(TFWord2Vec, Doc2Vec):
 
     def build_vocab(
         self,
-        corpus_iterable: Iterable[Any] | None = None,
+        corpus_iterable: Any = None,
         corpus_file: str | None = None,
         update: bool = False,
         progress_per: int = 10000,

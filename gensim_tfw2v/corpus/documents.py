@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -16,6 +17,8 @@ from gensim_tfw2v.corpus.chunks import Chunk, Pieces
 from gensim_tfw2v.corpus.iterable_source import IterableSource
 from gensim_tfw2v.corpus.sentences import DocumentTags, Sentences
 from gensim_tfw2v.corpus.sources import Reading
+
+logger = logging.getLogger(__name__)
 
 
 class TagLists:
@@ -91,6 +94,7 @@ class DocumentSource(IterableSource):
     def __init__(self, documents: Iterable[Any], tags: TagLists, reading: Reading) -> None:
         super().__init__(documents, reading)
         self._tags = tags
+        self._has_warned = False
 
     def epoch(self, number: int = 0) -> Generator[Chunk, None, None]:
         with closing(super().epoch(number)) as chunks:
@@ -103,20 +107,40 @@ class DocumentSource(IterableSource):
         with closing(self._in_batches(read, words, pieces, are_cut=False)) as found:
             for some in found:
                 yield Pieces(replace(some.sentences, documents=read.take(some.begun.size)), some.begun)
+        if read.warning is not None and not self._has_warned:
+            logger.warning(read.warning)
+            self._has_warned = True
 
 
 class _WordsOfDocuments:
-    """The words of documents. While they are read, the numbers of the documents' tags wait to be taken."""
+    """The words of documents. While they are read, the numbers of the documents' tags wait to be taken.
+
+    Attributes
+    ----------
+    warning : str, optional
+        What to say of documents that have tags, and none with a vector, once all are read.
+    """
 
     def __init__(self, documents: Iterable[Any], tags: TagLists) -> None:
         self._documents, self._tags = documents, tags
         self._waiting: list[int] = []
+        self.warning: str | None = None
 
     def __iter__(self) -> Iterator[Any]:
+        position, unknown, first = -1, 0, ""
         for position, document in enumerate(self._documents):
             words, tags = words_and_tags(document, position)
-            self._waiting.append(self._tags.number(tags))
+            number = self._tags.number(tags)
+            if number < 0 and list(tags):
+                unknown += 1
+                first = first or f"number {position}, with the tags {tags!r}"
+            self._waiting.append(number)
             yield words
+        if unknown:
+            self.warning = (
+                f"{unknown} of {position + 1} documents have no tag with a vector (first: {first}); call "
+                "build_vocab(..., update=True) to train vectors of them"
+            )
 
     def take(self, count: int) -> Int32Array:
         """Return the numbers of the next documents."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,26 @@ def test_empty_and_unknown_documents_keep_their_vectors_and_others_are_trained(c
     model.train(DOCUMENTS, total_examples=model.corpus_count, epochs=2)
     stays = np.all(model.dv.vectors == before, axis=1)
     assert [tag for tag, is_same in zip(model.dv.index_to_key, stays, strict=True) if is_same] == ["empty", "unknown"]
+
+
+@EACH_KIND
+def test_documents_without_a_known_tag_train_no_vectors_of_documents_and_one_warning_says_so(
+    dm: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = TFDoc2Vec(TOPICS, **SETTINGS, dm=dm)
+    before = model.dv.vectors.copy()
+    others = [
+        TOPICS[5],
+        *(TaggedDocument(each.words, ["new", f"n{number}"]) for number, each in enumerate(TOPICS[:20])),
+    ]
+    with caplog.at_level(logging.WARNING, logger="gensim_tfw2v"):
+        model.train(others, total_examples=21, epochs=3)
+    found = [record.getMessage() for record in caplog.records if "tag" in record.getMessage()]
+    assert found == [
+        "20 of 21 documents have no tag with a vector (first: number 1, with the tags ['new', 'n0']); call "
+        "build_vocab(..., update=True) to train vectors of them"
+    ]
+    assert np.flatnonzero((model.dv.vectors != before).any(axis=1)).tolist() == [5]
 
 
 @EACH_CLASS
