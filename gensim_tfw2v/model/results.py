@@ -89,6 +89,14 @@ def record_epoch(model: Word2Vec, plan: EpochPlan, counts: EpochCounts, from_fil
             "train() called with an empty iterator (if not intended, "
             "be sure to provide a corpus that offers restartable iteration = an iterable)."
         )
+    elif counts.raw_words and not counts.trained_words:
+        logger.warning(
+            "EPOCH %i: none of %i raw words was trained: they are not in the vocabulary, or sample=%s left them out. "
+            "build_vocab(..., update=True) adds words",
+            plan.epoch,
+            counts.raw_words,
+            model.sample,
+        )
     model.epoch_losses.append(counts.mean_loss)
     if model.compute_loss:
         model.running_training_loss += counts.loss

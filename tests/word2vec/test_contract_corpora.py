@@ -106,6 +106,14 @@ def test_training_on_nothing_warns_and_trains_nothing(
     assert "train() called with an empty iterator" in caplog.text
 
 
+def test_a_corpus_without_a_known_word_warns(tfword2vec_class: type[Any], caplog: pytest.LogCaptureFixture) -> None:
+    model = tfword2vec_class(SENTENCES, **ARGUMENTS)
+    before = model.wv.vectors.copy()
+    assert model.train([["never", "met"]] * 5, total_examples=5, epochs=1) == (0, 10)
+    assert "EPOCH 0: none of 10 raw words was trained: they are not in the vocabulary" in caplog.text
+    np.testing.assert_array_equal(model.wv.vectors, before)
+
+
 def test_one_word_trains_by_negative_sampling(word2vec_class: type[Any]) -> None:
     _, counts = build_and_train(word2vec_class, [["alone"] * 10] * 3)
     assert counts == (60, 60)
