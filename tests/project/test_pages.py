@@ -31,6 +31,7 @@ MOST_WORDS = {
     "start/install.md": 200,
     "start/first-vectors.md": 400,
     "start/from-gensim.md": 700,
+    "start/other-programs.md": 300,
     "tutorials/items.md": 800,
     "tutorials/graphs.md": 800,
     "tutorials/node2vec.md": 700,
