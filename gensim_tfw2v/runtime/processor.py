@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import os
+import platform
 
 from gensim_tfw2v.runtime.system import PROC
 
 _CPUINFO = PROC / "cpuinfo"  # where it is missing, the processor counts as a baseline one
+_X86_64 = ("x86_64", "AMD64")
 _TILE_INSTRUCTIONS = "amx_bf16"
 # Instructions that x86-64-v3 and x86-64-v4 add to the level before, by Linux's names.
 _LEVEL_INSTRUCTIONS = {
@@ -54,8 +56,11 @@ def _uses_onednn() -> bool:
 
 @functools.cache
 def _flags() -> frozenset[str]:
-    """Return the processor's features by Linux's names."""
-    return frozenset(_first_value_of("flags").split())
+    """Return the features of an x86-64 processor by Linux's names, none of another one.
+
+    To a process for which another processor is emulated, Linux tells those of the real one.
+    """
+    return frozenset(_first_value_of("flags").split() if platform.machine() in _X86_64 else ())
 
 
 def _first_value_of(field: str) -> str:

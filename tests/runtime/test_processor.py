@@ -13,8 +13,9 @@ PLAIN = "processor\t: 0\nflags\t\t: fpu sse2 avx512f avx512_vnni\n\nprocessor\t:
 
 
 @pytest.fixture(autouse=True)
-def nothing_remembered() -> Iterator[None]:
+def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     processor._flags.cache_clear()
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
     yield
     processor._flags.cache_clear()
 
@@ -76,3 +77,14 @@ def test_a_level_of_instructions_is_used_if_all_of_it_and_of_those_below_is_ther
         path.write_text(f"processor\t: 0\nflags\t\t: {flags}\n")
     monkeypatch.setattr(processor, "_CPUINFO", path)
     assert processor.instruction_level() == level
+
+
+def test_an_emulated_processor_has_no_instructions_of_the_real_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "cpuinfo"
+    path.write_text(f"flags\t\t: {V3} {V4} amx_bf16\n")
+    monkeypatch.setattr(processor, "_CPUINFO", path)
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    assert processor.instruction_level() == "baseline"
+    assert not processor.multiplies_bfloat16()
