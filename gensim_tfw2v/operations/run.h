@@ -35,7 +35,7 @@ typedef struct {
     int64_t size;          /* of a hidden vector and of the outputs */
     int64_t width;         /* of rows in this thread's memory: `size`, rounded up to whole registers */
     int64_t input_width;   /* likewise of input rows, which are shorter if they are concatenated */
-    int64_t by_token;      /* `tokens`, rounded up to whole registers */
+    int64_t by_token;      /* `tokens`, rounded up to whole registers and to ROWS_TOGETHER */
     int64_t negatives_at;  /* places, rounded up to whole tiles: where negatives begin among candidates */
     int64_t candidates;    /* places and negatives, both rounded up to whole tiles */
     const int32_t *nodes_of_paths, *codes, *offsets; /* word w's path has the steps offsets[w] to offsets[w + 1] */

@@ -165,7 +165,7 @@ static void point_at(float **rows, float *first, int64_t width, int64_t count) {
 static bool make_room(Call *call, Run *run) {
     run->width = rounded_up(run->size, LANES);
     run->input_width = rounded_up(run->inputs.size, LANES);
-    run->by_token = rounded_up(run->tokens, LANES);
+    run->by_token = rounded_up(run->tokens, largest(LANES, ROWS_TOGETHER));
     run->hot_width = rounded_up(run->size + 1, LANES);
     run->negatives_at = rounded_up(run->places, TILE_CANDIDATES);
     run->candidates = run->negatives_at + rounded_up(run->negatives, TILE_CANDIDATES);

@@ -35,3 +35,17 @@ def test_every_level_that_the_processor_can_run_does_the_same(level: str) -> Non
     assert done.returncode == 0, done.stderr
     assert f"/{level}." in done.stdout
     assert not any(f"/{other}." in done.stdout for other in LEVELS if other != level)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="other processors have one level")
+def test_runs_of_any_length_are_trained_at_the_lowest_level() -> None:
+    """Its registers are shorter than the rows that are scored together."""
+    tests = Path(__file__).parent / "test_training_operations.py"
+    done = run_script(
+        "import sys\n"
+        "import pytest\n"
+        "import gensim_tfw2v.operations as package\n"
+        "package.instruction_level = lambda: 'baseline'\n"
+        f"sys.exit(pytest.main(['-q', '-p', 'no:cacheprovider', {str(tests)!r}, '-k', 'of_any_number']))"
+    )
+    assert done.returncode == 0, done.stdout
