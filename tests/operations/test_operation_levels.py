@@ -37,7 +37,6 @@ def test_every_level_that_the_processor_can_run_does_the_same(level: str) -> Non
     assert not any(f"/{other}." in done.stdout for other in LEVELS if other != level)
 
 
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="other processors have one level")
 def test_runs_of_any_length_are_trained_at_the_lowest_level() -> None:
     """Its registers are shorter than the rows that are scored together."""
     tests = Path(__file__).parent / "test_training_operations.py"
