@@ -69,6 +69,10 @@ RARE_HIT_SHARE = 2e-3  # share of accidental hits among negatives below which ma
 # Least tokens of a run, and negatives for each of them. Longer runs move fewer rows and do more arithmetic.
 SKIP_GRAM_RUN = (32, 11 / 16)
 CBOW_RUN = (32, 1 / 2)
+# Adagrad's first steps are long, and a run's few negatives push its words all the same way. More of them differ less
+# from run to run.
+ADAGRAD_SKIP_GRAM_RUN = (32, 19 / 16)
+ADAGRAD_CBOW_RUN = (32, 1)
 # Skip-gram with both objectives draws its windows: longer runs are faster there and score a little less.
 SKIP_GRAM_RUN_BESIDE_TREE = (16, 11 / 8)
 # The longer the vectors, the more their rows cost compared with the arithmetic of pairs.

@@ -67,6 +67,8 @@ class Stepping:
         Whether a device trains that starts an operation slowly, and has no caches that a batch must fit.
     exchanged : int or None
         Batches for which workers and servers exchange messages side by side. Few large ones cost fewer messages.
+    adagrad : bool
+        Whether Adagrad takes the steps.
     """
 
     in_runs: bool = False
@@ -75,6 +77,7 @@ class Stepping:
     tiled: bool = False
     starts_slowly: bool = False
     exchanged: int | None = None
+    adagrad: bool = False
 
 
 def choose_batch_shape(trained: Trained, stepping: Stepping = Stepping(), own: OwnShape = OwnShape()) -> BatchShape:
@@ -111,13 +114,15 @@ def _usual_run(trained: Trained, stepping: Stepping, own: OwnShape) -> tuple[int
         few_negatives = trained.flat or (wide and _occur_often(trained.kept_counts))
         return tuning.SMALL_CBOW_RUN_OF_FEW_NEGATIVES if few_negatives and not trained.tree else tuning.SMALL_CBOW_RUN
     if not trained.skip_gram:
-        return tuning.CBOW_RUN
+        return tuning.ADAGRAD_CBOW_RUN if stepping.adagrad and not trained.tree else tuning.CBOW_RUN
     if trained.tree:
         return tuning.SKIP_GRAM_RUN_BESIDE_TREE
     # If the user sets a run, or shortens it by a small batch, it has as many negatives for each token as the usual run.
     has_room = own.run_tokens is None and (own.batch_tokens or math.inf) >= tuning.LONG_VECTOR_RUN_IN_TILES[0]
     in_tiles = stepping.tiled and stepping.bfloat16_products and trained.vector_size >= tuning.LONG_VECTOR
-    return tuning.LONG_VECTOR_RUN_IN_TILES if in_tiles and has_room else tuning.SKIP_GRAM_RUN
+    if in_tiles and has_room:
+        return tuning.LONG_VECTOR_RUN_IN_TILES
+    return tuning.ADAGRAD_SKIP_GRAM_RUN if stepping.adagrad else tuning.SKIP_GRAM_RUN
 
 
 def _run_tokens(usual_tokens: int, trained: Trained, stepping: Stepping) -> int:

@@ -27,7 +27,13 @@ from gensim_tfw2v.placement.request import Draws, PlacementChoice
 from gensim_tfw2v.runtime.devices import GPU, THE_CPU
 from gensim_tfw2v.runtime.processor import multiplies_bfloat16, multiplies_tiles
 from gensim_tfw2v.steps.kernel import COMPILED, kernel_on
-from gensim_tfw2v.steps.settings import StepSettings, choose_compute_dtype, choose_max_step_rates, sums_even_contexts
+from gensim_tfw2v.steps.settings import (
+    ADAGRAD,
+    StepSettings,
+    choose_compute_dtype,
+    choose_max_step_rates,
+    sums_even_contexts,
+)
 from gensim_tfw2v.training.state import TrainingChoices
 
 
@@ -115,6 +121,7 @@ def _batch_shape(
         tiled=tiled,
         starts_slowly=choice.draws is Draws.DEVICE or _is_on_gpu(choice),
         exchanged=choice.exchanged_batches,
+        adagrad=model.optimizer == ADAGRAD,
     )
     own = OwnShape(
         batch_tokens=model.batch_tokens, run_tokens=model.run_tokens, shared_negatives=model.shared_negatives

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float64Array
-from gensim_tfw2v.blocks.batch_shape import Trained, choose_batch_shape
+from gensim_tfw2v.blocks.batch_shape import Stepping, Trained, choose_batch_shape
 from gensim_tfw2v.blocks.batches import BatchShape
 from gensim_tfw2v.placement.block_size import InFlightLimits, in_flight_limits
 from gensim_tfw2v.planning.frequencies import WordFrequencies
@@ -104,7 +105,7 @@ class Workload:
         counts = np.repeat(self._kept * self.words, groups)  # of the most frequent words in an epoch
         negative = 0 if self.tree else self.negative
         trained = Trained(counts, self.vector_size, self.window, negative, self.skip_gram, self.tree)
-        return choose_batch_shape(trained)
+        return choose_batch_shape(trained, Stepping(adagrad=self.epochs < tuning.EPOCHS_FOR_SGD))
 
     def rows_of_block(self, block_words: float, pool: int | None = None) -> RowCounts:
         """Return the distinct rows of a block of so many raw words.

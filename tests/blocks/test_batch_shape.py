@@ -211,6 +211,17 @@ def test_runs_of_skip_gram_are_shorter_with_as_many_negatives_where_windows_are_
     assert alone.shared_negatives == beside_tree.shared_negatives == 22
 
 
+@pytest.mark.parametrize(("skip_gram", "few", "many"), [(True, 22, 38), (False, 16, 32)])
+def test_adagrad_has_more_negatives_in_runs_of_a_large_vocabulary(skip_gram: bool, few: int, many: int) -> None:
+    def shape(adagrad: bool, words: int = 10**6, tree: bool = False) -> BatchShape:
+        return shape_of(even_counts(words), 100, 5, 5, skip_gram, tree, adagrad=adagrad)
+
+    assert [shape(adagrad).shared_negatives for adagrad in (False, True)] == [few, many]
+    assert shape(True).run_tokens == shape(False).run_tokens == 32
+    assert shape(True, words=1000) == shape(False, words=1000)
+    assert shape(True, tree=True) == shape(False, tree=True)
+
+
 def test_a_very_frequent_word_makes_batches_small() -> None:
     skewed = np.append(even_counts(10**5) / 2, 5e6)
     assert shape_of(skewed, 100, 5, 5, True, False).batch_tokens <= 64
