@@ -189,7 +189,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         None,
         "int, optional",
         "Negative words drawn for each run. They are weighted so that they replace `negative` draws for each pair",
-        "chosen from the vocabulary's size",
+        "chosen from the vocabulary's size and the optimizer",
         rule=WholeNumber(1, is_int=True, or_none=True),
         flag=Flag(TUNING_FLAGS, "N", "negative words drawn for each of these runs"),
         is_fixed_in_training=True,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.arguments.rules import Choice as OneOf
 from gensim_tfw2v.arguments.rules import Number, PositiveNumber, Rule, WholeNumber
 from gensim_tfw2v.arguments.units import bits_a_second, byte_count
@@ -212,6 +213,7 @@ def planned(asked: Mapping[str, Any], profile: Profile) -> PlannedTraining | Pla
 def _workload(asked: Mapping[str, Any]) -> tuple[Workload, tuple[Int64Array, Int64Array] | tuple[None, None]]:
     """Return what is trained, and the letters and counts of the words that were read."""
     settings = {name: asked[name] for name in _SETTINGS}
+    settings["adagrad"] = settings["epochs"] < tuning.EPOCHS_FOR_SGD  # as for text
     if asked["corpus"] is None:
         words = asked["words"]
         frequencies = WordFrequencies.of_law(asked["vocabulary"], words, asked["min_count"])

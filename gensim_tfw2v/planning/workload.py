@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float64Array
 from gensim_tfw2v.blocks.batch_shape import Stepping, Trained, choose_batch_shape
 from gensim_tfw2v.blocks.batches import BatchShape
@@ -46,6 +45,7 @@ class Workload:
     ns_exponent: float = 0.75
     epochs: int = 5
     min_count: int = 5
+    adagrad: bool = False  # instead of SGD: runs have more negatives
     encoded: bool = False  # workers read the corpus themselves
     vocabulary_range: tuple[int, int] | None = None  # of an estimate
 
@@ -105,7 +105,7 @@ class Workload:
         counts = np.repeat(self._kept * self.words, groups)  # of the most frequent words in an epoch
         negative = 0 if self.tree else self.negative
         trained = Trained(counts, self.vector_size, self.window, negative, self.skip_gram, self.tree)
-        return choose_batch_shape(trained, Stepping(adagrad=self.epochs < tuning.EPOCHS_FOR_SGD))
+        return choose_batch_shape(trained, Stepping(adagrad=self.adagrad))
 
     def rows_of_block(self, block_words: float, pool: int | None = None) -> RowCounts:
         """Return the distinct rows of a block of so many raw words.

@@ -51,7 +51,7 @@ def test_a_corpus_that_takes_too_long_gets_the_fewest_workers_in_time() -> None:
 
 
 def test_a_cluster_that_is_not_clearly_faster_than_one_machine_is_not_taken() -> None:
-    slow_links = replace(MACHINE, bits_a_second=1e8)
+    slow_links = replace(MACHINE, bits_a_second=2e8)
     choice = chosen(10**11, 10**6, slow_links, Wish(most_seconds=8 * 3600.0), encoded=True)
     assert choice.plan.layout.design == HERE
     assert "no cluster of such machines is clearly faster" in choice.reasons[-1]

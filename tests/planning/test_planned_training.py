@@ -43,6 +43,14 @@ def test_a_corpus_is_sampled_as_by_the_command(tmp_path: Path, capsys: pytest.Ca
     assert found.as_dict() == json.loads(capsys.readouterr().out)
 
 
+def test_a_plan_counts_the_negatives_of_the_optimizer_that_trains_text() -> None:
+    adagrad, sgd = (
+        plan(words=1e9, vocabulary=1e6, mode="sg-neg", cores=8, memory="64GB", epochs=epochs).as_dict()
+        for epochs in (19, 20)
+    )
+    assert adagrad["words_a_second"] < 0.95 * sgd["words_a_second"]
+
+
 def test_amounts_are_numbers_or_texts_with_units() -> None:
     texts = plan(**SIZES | {"memory": "64GB"}, network="10Gbit", workers=2)
     numbers = plan(**SIZES | {"memory": 64e9}, network=1e10, workers=2)
