@@ -1,7 +1,7 @@
 """Listens on every interface as TensorFlow does, and accepts what comes.
 
 Argument: the port. Commands: `restrict INTERFACE` answers with what `restrict` returned; `handshakes` with how many
-connections are in the midst of their handshake; `accepted` with how many were accepted.
+connections are in the midst of their handshake; `accepted` with how many were accepted and kept.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import threading
 
 from gensim_tfw2v.cluster import listening
 
+MOST_KEPT = 1000  # accepted connections; others are closed, so that no test runs out of file descriptors
+
 port = int(sys.argv[1])
 server = socket.create_server(("::", port), family=socket.AF_INET6, dualstack_ipv6=True, backlog=4096)
 accepted: list[socket.socket] = []
@@ -24,7 +26,11 @@ def accept() -> None:
     waiting = server.dup()
     while True:
         with contextlib.suppress(BlockingIOError):
-            accepted.append(waiting.accept()[0])
+            connection = waiting.accept()[0]
+            if len(accepted) < MOST_KEPT:
+                accepted.append(connection)
+            else:
+                connection.close()
 
 
 def answer(command: str, *arguments: str) -> object:
