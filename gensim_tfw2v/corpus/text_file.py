@@ -67,7 +67,13 @@ def decompressed(path: str) -> Iterator[IO[bytes]]:
     from smart_open import open as smart_open
 
     try:
-        with smart_open(path, "rb") as stream:
+        stream = smart_open(path, "rb")
+    except ImportError as error:
+        raise ImportError(
+            f'{path}: a package that decompresses it is missing; pip install "smart_open[zst]"'
+        ) from error
+    try:
+        with stream:
             yield stream
     except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # the system's error, not the decompressor's

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import lzma
 import os
+import sys
 import tempfile
 from codecs import BOM_UTF8
 from collections.abc import Callable
@@ -297,6 +298,17 @@ def test_bytes_that_are_not_utf8_are_located(tmp_path: Path, workers: int) -> No
     path.write_bytes("good é line\n".encode() * 200 + "caf\xe9 here\n".encode("latin-1"))
     with pytest.raises(ValueError, match=r"latin1\.txt: not UTF-8 text at byte 2603 \(0xe9"):
         scan_file(path, workers, NO_CACHE, part_bytes=100)
+
+
+def test_a_missing_decompressor_is_an_error_that_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("zstandard", "backports", "compression"):
+        monkeypatch.setitem(sys.modules, module, None)
+    path = tmp_path / "corpus.txt.zst"
+    path.write_bytes(b"")
+    with pytest.raises(ImportError, match=r'corpus\.txt\.zst: .* pip install "smart_open\[zst\]"'):
+        scan_file(path, 1, NO_CACHE, part_bytes=100)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
