@@ -165,8 +165,9 @@ MODES = {
 
 def measured(mode: str) -> list[str]:
     """Return the cells of the README's table for a mode, from the results of five epochs."""
+    name = "five_epochs" if mode.endswith("hs") else "five_epochs_negative"
     ours, gensims = (
-        next(run for run in result("five_epochs")["runs"] if run["mode"] == mode and run["system"] == system)
+        next(run for run in result(name)["runs"] if run["mode"] == mode and run["system"] == system)
         for system in ("tfw2v", "gensim")
     )
     return [
