@@ -68,10 +68,10 @@ def decompressed(path: str) -> Iterator[IO[bytes]]:
 
     try:
         stream = smart_open(path, "rb")
-    except ImportError as error:
-        raise ImportError(
-            f'{path}: a package that decompresses it is missing; pip install "smart_open[zst]"'
-        ) from error
+    except ImportError:
+        package = '"smart_open[zst]"'
+        message = f"{path} needs the package {package}, which is not installed: pip install {package}"
+        raise ImportError(message) from None
     try:
         with stream:
             yield stream
