@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import IO
 
 from gensim_tfw2v.corpus.tokenizer import WHITE_SPACE, Part, Tokenizer
+from gensim_tfw2v.runtime.extras import MissingPackageError
 
 # Suffixes of the files that gensim, through smart_open, decompresses.
 COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
@@ -69,9 +70,9 @@ def decompressed(path: str) -> Iterator[IO[bytes]]:
     try:
         stream = smart_open(path, "rb")
     except ImportError:
-        package = '"smart_open[zst]"'
-        message = f"{path} needs the package {package}, which is not installed: pip install {package}"
-        raise ImportError(message) from None
+        if not path.lower().endswith(".zst"):  # the others need no further package; smart_open names that of an address
+            raise
+        raise MissingPackageError(path, '"smart_open[zst]"') from None
     try:
         with stream:
             yield stream

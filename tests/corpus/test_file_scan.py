@@ -6,6 +6,7 @@ import bz2
 import gzip
 import lzma
 import os
+import pickle
 import sys
 import tempfile
 from codecs import BOM_UTF8
@@ -307,8 +308,10 @@ def test_a_missing_decompressor_is_an_error_that_says_what_to_install(
         monkeypatch.setitem(sys.modules, module, None)
     path = tmp_path / "corpus.txt.zst"
     path.write_bytes(b"")
-    with pytest.raises(ImportError, match=r'corpus\.txt\.zst needs the package "smart_open\[zst\]"'):
+    with pytest.raises(ImportError, match=r'corpus\.txt\.zst needs the package "smart_open\[zst\]"') as found:
         scan_file(path, 1, NO_CACHE, part_bytes=100)
+    again = pickle.loads(pickle.dumps(found.value))  # as a reading process sends it
+    assert (type(again), str(again)) == (type(found.value), str(found.value))
 
 
 @pytest.mark.parametrize("workers", [1, 2])
