@@ -76,7 +76,7 @@ class Report:
         yield f"Started: {self.head['started']}; load averages before (1, 5, 15 minutes): {load}"
         memory = f"{machine['ram_bytes'] / 1e9:.1f} GB RAM"
         yield f"Machine: {machine['cpu']}, {machine['cores']} cores, {memory}, {machine['system']}"
-        yield "Versions: " + ", ".join(f"{name} {version}" for name, version in self.head["versions"].items())
+        yield "\n".join(["Versions:", *(f"  - {name} {version}" for name, version in self.head["versions"].items())])
         if corpus:
             yield f"Corpus: {corpus['name']}, {corpus['bytes']:,} bytes, SHA-256 `{corpus['sha256']}`"
         yield "\n".join(["Settings:", *(f"  - {name}: {_shown(value)}" for name, value in self.settings.items())])
